@@ -1,0 +1,153 @@
+"""Every objective's gradient is the paradigm's: factor times dissipation, weight and ratio."""
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pipeline.objectives import OBJECTIVES
+from pipeline.objectives.barlow_twins import batch_normalise, redundancy
+from pipeline.objectives.vicreg import VARIANCE_EPSILON
+from pipeline.objectives.views import Views
+from tests.objectives.conftest import Batch, across, make_views
+from tests.objectives.reference import CONTRASTIVE, REFERENCES, gradient
+
+TOLERANCE = 1e-10  # float64
+SEEDS = range(4)
+
+
+def embeddings_of(name: str, seed: int) -> Batch:
+    """What the formulas speak of: batch-normalised for the textbook Barlow Twins, else unit."""
+    anchor, positive = make_views(seed=seed)
+    if name == "barlow_twins_batch_norm":
+        return batch_normalise(anchor), batch_normalise(positive)
+    return anchor, positive
+
+
+def autograd(name: str, anchor: Tensor, positive: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients at the normalised embeddings, radial part removed, both (N, D)."""
+    leaves = anchor.clone().requires_grad_(), positive.clone().requires_grad_()
+    OBJECTIVES[name]().loss(Views(*leaves)).backward()
+    first, second = (across(leaf.grad, leaf.detach()) for leaf in leaves if leaf.grad is not None)
+    return first.numpy(), second.numpy()
+
+
+def expected(name: str, anchor: Tensor, positive: Tensor) -> np.ndarray:
+    """The reference gradient at the anchor's view, radial part removed."""
+    formula = torch.from_numpy(gradient(name, anchor.numpy(), positive.numpy()))
+    return across(formula, anchor).numpy()
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_components_are_the_papers(name: str, seed: int) -> None:
+    anchor, positive = embeddings_of(name, seed)
+    components = OBJECTIVES[name]().components(
+        *((make_views(seed=seed)) if name == "barlow_twins_batch_norm" else (anchor, positive))
+    )
+    dissipation, weight, ratio = REFERENCES[name](anchor.numpy(), positive.numpy())
+    off_diagonal = ~np.eye(len(anchor), dtype=bool)
+    np.testing.assert_allclose(components.dissipation, dissipation, rtol=0, atol=TOLERANCE)
+    np.testing.assert_allclose(components.weight, weight, rtol=TOLERANCE, atol=TOLERANCE)
+    np.testing.assert_allclose(
+        components.ratio.numpy()[off_diagonal], ratio[off_diagonal], rtol=TOLERANCE, atol=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTIVES.keys() - {"vicreg_centred", "mhs"}))
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_gradient_at_each_anchor_is_factor_times_pieces(name: str, seed: int) -> None:
+    anchor, positive = embeddings_of(name, seed)
+    at_anchor, _ = autograd(name, anchor, positive)
+    np.testing.assert_allclose(
+        at_anchor, expected(name, anchor, positive), rtol=TOLERANCE, atol=TOLERANCE
+    )
+
+
+TURNED = sorted(OBJECTIVES.keys() - {"vicreg_centred", "mhs", *CONTRASTIVE})
+
+
+@pytest.mark.parametrize("name", TURNED)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_positives_view_takes_the_anchors_part_in_turn(name: str, seed: int) -> None:
+    anchor, positive = embeddings_of(name, seed)
+    _, at_positive = autograd(name, anchor, positive)
+    np.testing.assert_allclose(
+        at_positive, expected(name, positive, anchor), rtol=TOLERANCE, atol=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize("name", CONTRASTIVE)
+def test_a_contrastive_objectives_positives_get_its_pieces_by_column(
+    name: str, batch: Batch
+) -> None:
+    """At p_j: (1/N) (sum_{i != j} d_i w_ij h_i - d_j sum_k w_jk r_jk h_j)."""
+    anchor, positive = batch
+    _, at_positive = autograd(name, anchor, positive)
+    d, w, r = OBJECTIVES[name]().components(anchor, positive)
+    pull = d * (w * r).sum(dim=1)
+    formula = ((d[:, None] * w).T @ anchor - pull[:, None] * anchor) / len(anchor)
+    np.testing.assert_allclose(at_positive, across(formula, positive), rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", CONTRASTIVE)
+def test_a_contrastive_objective_depends_on_cosines_through_its_pieces(
+    name: str, batch: Batch
+) -> None:
+    """N dL/dc_ij is d_i w_ij off the diagonal and -d_i sum_j w_ij r_ij on it."""
+    views = Views(*batch)
+    cosine = views.cosine.clone().requires_grad_()
+    # The cached matrices take the leaf's place.
+    views.__dict__.update(cosine=cosine, aligned=cosine.diagonal())
+    objective = OBJECTIVES[name]()
+    (slope,) = torch.autograd.grad(objective.loss(views), cosine)
+    d, w, r = objective.components(*batch)
+    formula = d[:, None] * w - (d * (w * r).sum(dim=1)).diag()
+    torch.testing.assert_close(len(cosine) * slope, formula, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mhs_adds_the_push_on_an_embedding_as_anothers_nearest_neighbour(seed: int) -> None:
+    """The closed form carries gradient through both ends of a nearest pair."""
+    anchor, positive = make_views(seed=seed)
+    at_anchor, _ = autograd("mhs", anchor, positive)
+    _, weight, _ = OBJECTIVES["mhs"]().components(anchor, positive)
+    reciprocal = across(weight.T @ anchor, anchor).numpy()
+    formula = expected("mhs", anchor, positive) + reciprocal
+    np.testing.assert_allclose(at_anchor, formula, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_textbook_vicreg_adds_two_terms_that_scale_features(seed: int) -> None:
+    """The covariance's diagonal, -(2 nu / N) C_diag x_i, and the hinge's -x_k / ((N-1) s_k)."""
+    anchor, positive = make_views(seed=seed)
+    at_anchor, _ = autograd("vicreg_centred", anchor, positive)
+    x, n = anchor - anchor.mean(dim=0), len(anchor)
+    diagonal = x.square().mean(dim=0)
+    deviation = (anchor.var(dim=0) + VARIANCE_EPSILON).sqrt()
+    assert (deviation < 1).all(), "every feature's hinge is active in this batch"
+    scaled = -2 * 30.0 / n * diagonal * x - x / ((n - 1) * deviation)
+    own = 2 * 30.0 / n**2 * x.square().sum(dim=1, keepdim=True) * x  # j = i of the sum over j
+    pieces = torch.from_numpy(gradient("vicreg_centred", anchor.numpy(), positive.numpy()))
+    formula = across(pieces + own + scaled, anchor).numpy()
+    np.testing.assert_allclose(at_anchor, formula, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_barlow_twins_has_the_closed_forms_gradient(seed: int) -> None:
+    anchor, positive = (x.clone().requires_grad_() for x in make_views(seed=seed))
+    closed = redundancy(Views(anchor, positive), 30.0)
+    slopes = torch.autograd.grad(closed, (anchor, positive))
+    ours = autograd("barlow_twins", anchor.detach(), positive.detach())
+    for slope, our, view in zip(slopes, ours, (anchor, positive), strict=True):
+        np.testing.assert_allclose(our, across(slope, view.detach()), rtol=0, atol=TOLERANCE)
+
+
+CLOSED = (*CONTRASTIVE, "mhe", "mhs", "barlow_twins_batch_norm", "vicreg_centred")
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_only_closed_forms_have_a_value_that_their_gradient_belongs_to(name: str) -> None:
+    leaves = tuple(x.clone().requires_grad_() for x in make_views(count=5, noise=0.6, seed=3))
+    holds = torch.autograd.gradcheck(OBJECTIVES[name](), leaves, raise_exception=False)
+    assert holds == (name in CLOSED)
