@@ -1,0 +1,84 @@
+"""Stage: the metrics, scores and curves of all encoders -> tables and a plot.
+
+    python -m pipeline.compare --metrics metrics --scores scores --curves curves --out results
+
+Writes comparison.md, comparison.json, curves.json, curves.svg and curves.png. Equal inputs give
+equal bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from pipeline.atomic import write_atomically
+from pipeline.comparison.curves import read_curves, rows_for_dvc
+from pipeline.comparison.numbers import dev_scores, rows, twins
+from pipeline.comparison.plot import draw, image
+from pipeline.comparison.runs import read_runs
+from pipeline.comparison.tables import Comparison, as_json, as_markdown
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if the tables were written, 1 with one sentence if not."""
+    options = _parser().parse_args(argv)
+    try:
+        _run(options)
+    except (ValueError, OSError) as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    out: Path = options.out
+    runs = read_runs(options.metrics, options.objectives, options.seeds)
+    resamples, seed = options.resamples, options.bootstrap_seed
+    if resamples < 1 or seed < 0:
+        raise ValueError(
+            f"bootstrap: {resamples} resamples with seed {seed}; resamples must be 1 or more "
+            "(2,000 is usual) and the seed 0 or more."
+        )
+    found = twins(runs, options.scores, resamples=resamples, seed=seed)
+    measured = rows(runs)
+    encoders = [(row.objective, k) for row in measured for k in row.seeds]
+    curves = read_curves(options.curves, encoders)
+    comparison = Comparison(runs, measured, found, dev_scores(curves), resamples, seed)
+    figure = draw(curves)
+    table = as_markdown(comparison)
+    write_atomically(out / "comparison.md", table.encode())
+    write_atomically(out / "comparison.json", _json(as_json(comparison)))
+    write_atomically(out / "curves.json", _json(rows_for_dvc(curves)))
+    for kind in ("svg", "png"):
+        write_atomically(out / f"curves.{kind}", image(figure, kind))
+    print(table, end="")
+    drawn = {(curve.objective, curve.seed) for curve in curves}
+    without = [f"{name}-{k}" for name, k in encoders if (name, k) not in drawn]
+    if without:
+        print(f"\nNo curve in {options.curves} for {', '.join(without)}.")
+
+
+def _json(content: dict[str, Any] | list[dict[str, Any]]) -> bytes:
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.compare", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--metrics", type=Path, required=True, help="folder of <objective>/*.json")
+    parser.add_argument("--scores", type=Path, required=True, help="folder of <objective>/*.npz")
+    parser.add_argument("--curves", type=Path, required=True, help="folder of <objective>/*.csv")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the tables and plots")
+    parser.add_argument("--objectives", nargs="+", help="which ones; default: all in the folder")
+    parser.add_argument("--seeds", nargs="+", type=int, help="likewise")
+    parser.add_argument("--resamples", type=int, required=True, help="of the bootstrap")
+    parser.add_argument("--bootstrap-seed", type=int, required=True, help="of the bootstrap")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

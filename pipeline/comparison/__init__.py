@@ -1,0 +1,1 @@
+"""Parts of the comparison stage; the stage itself is pipeline/compare.py."""

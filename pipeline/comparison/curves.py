@@ -1,0 +1,65 @@
+"""Curves of the STS-B dev score during training: read, and listed for DVC.
+
+No other column of a curve is used here. `plot` draws them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.senteval.sts import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Curve:
+    """STS-B dev Spearman x 100 at the steps where it was measured."""
+
+    objective: str
+    seed: int
+    steps: tuple[int, ...]
+    dev_spearman: tuple[float, ...]
+
+
+def read_curves(folder: Path, encoders: list[tuple[str, int]]) -> list[Curve]:
+    """Curves at `<folder>/<objective>/<seed>.csv`; an encoder without one is left out."""
+    curves = []
+    for objective, seed in encoders:
+        path = folder / objective / f"{seed}.csv"
+        if path.is_file():
+            steps, scores = zip(*_points(path), strict=True)
+            curves.append(Curve(objective, seed, steps, scores))
+    return curves
+
+
+def rows_for_dvc(curves: list[Curve]) -> list[dict[str, Any]]:
+    """One row a point, as `dvc plots` reads them."""
+    return [
+        {"encoder": f"{curve.objective}-{curve.seed}", "step": step, "dev_spearman": score}
+        for curve in curves
+        for step, score in zip(curve.steps, curve.dev_spearman, strict=True)
+    ]
+
+
+def _points(path: Path) -> list[tuple[int, float]]:
+    points = []
+    with path.open(encoding="utf-8", newline="") as lines:
+        for number, line in enumerate(csv.DictReader(lines), start=2):
+            try:
+                point = (int(line["step"]), float(line["dev_spearman"]))
+            except (KeyError, TypeError, ValueError):
+                point = (0, math.nan)
+            if not math.isfinite(point[1]):
+                raise DataError(
+                    f"curves: {path}, line {number}: step and dev_spearman must be numbers under "
+                    "a header that names them; train the encoder again."
+                )
+            points.append(point)
+    if not points:
+        raise DataError(f"curves: {path} holds no step; train the encoder again.")
+    return points

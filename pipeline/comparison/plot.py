@@ -1,0 +1,62 @@
+"""The dev curves as a picture. The only module of the pipeline that needs matplotlib."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from pipeline.comparison.numbers import CONTRASTIVE, ORIGINALS
+
+if TYPE_CHECKING:
+    from pipeline.comparison.curves import Curve
+
+# Colours of Okabe and Ito 2008, told apart by the colour-blind; markers tell them apart in grey.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#999999", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
+MARKERS = ("o", "v", "^", "x", "s", "D", "P", "*")
+FAMILIES = (*CONTRASTIVE, *ORIGINALS)
+
+
+def draw(curves: list[Curve]) -> Figure:
+    """One line a curve: the family's colour and marker; originals dashed, modified ones solid."""
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.subplots()
+    labelled: set[str] = set()
+    for curve in curves:
+        label = None if curve.objective in labelled else curve.objective
+        labelled.add(curve.objective)
+        axes.plot(curve.steps, curve.dev_spearman, label=label, **_style(curve.objective))
+    axes.set_xlabel("training step")
+    axes.set_ylabel("STS-B dev, Spearman x 100")
+    axes.grid(alpha=0.3)
+    if curves:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    else:
+        axes.set_title("no curve was found")
+    return figure
+
+
+def image(figure: Figure, kind: str) -> bytes:
+    """A picture as svg or png, without dates and with ids that equal figures share."""
+    content = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": "triad"}):
+        figure.savefig(content, format=kind, dpi=150, metadata=metadata)
+    return content.getvalue()
+
+
+def _style(objective: str) -> dict[str, Any]:
+    own = (name for name in FAMILIES if objective == name or objective.startswith(f"{name}_"))
+    family = next(own, None)
+    index = FAMILIES.index(family) if family else 0
+    rest = objective.removeprefix(family) if family else objective
+    dashed = "--" if objective in ORIGINALS else "-."
+    solid = objective in CONTRASTIVE or rest == "_modified"
+    return {
+        "color": COLOURS[index],
+        "marker": MARKERS[index],
+        "markersize": 4,
+        "linestyle": "-" if solid else dashed,
+    }

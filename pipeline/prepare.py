@@ -1,0 +1,217 @@
+"""Stage: sentences of the corpus -> token arrays for training and held-out loss, and a report.
+
+    python -m pipeline.prepare --params params.yaml --out data/prepared --report report.json
+
+Writes `train/` and `held_out/` (tokens.py) and `meta.json`. Sentences are tokenised once, here, by
+the backbone's own tokenizer and cut to the training length as it would cut them itself; they are
+tokenised whole first, so that the share that loses tokens is exact. The folder appears whole or not
+at all. Not here: reading sources (corpus.py), padding and batches (batches.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline import config
+from pipeline.atomic import write_atomically
+from pipeline.corpus import Corpus, read
+from pipeline.prepared import Meta, PrepareError, Report, as_json, histogram
+from pipeline.tokenise import load_tokenizer, tokenise, vocabulary_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy.typing as npt
+
+    from pipeline.tokens import TokenArrays
+
+
+def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
+    *,
+    source: str,
+    revision: str | None,
+    column: str,
+    backbone: str,
+    max_length: int,
+    held_out: float,
+    seed: int,
+    minimum: int,
+    out: Path,
+) -> Report:
+    """Read, tokenise, divide and write a corpus.
+
+    Args:
+        source: See `corpus.read`.
+        revision: See `corpus.read`.
+        column: See `corpus.read`.
+        backbone: Hugging Face folder or hub id of the encoder to be trained.
+        max_length: Tokens a sentence is cut to, special ones included.
+        held_out: Share of the sentences kept from training, in [0, 1).
+        seed: Decides which ones.
+        minimum: Fewest sentences to train on: one batch.
+        out: Folder to write; one that an earlier call wrote is replaced.
+
+    Raises:
+        PrepareError: If an argument is out of range, or the sentences are too few.
+        CorpusError: If the source cannot be read. Nothing is written in either case.
+    """
+    out = out.resolve()
+    _check_out(out)
+    if not 0 <= held_out < 1:
+        raise PrepareError(f"corpus.held_out: {held_out} is no share; give one in [0, 1).")
+    tokenizer, pad_id = load_tokenizer(backbone, max_length)
+    corpus = read(source, revision=revision, column=column)
+    held = _held_out(len(corpus.sentences), held_out, seed, minimum)
+    arrays, lengths = tokenise(corpus.sentences, tokenizer, max_length)
+    tokenizer_hash = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
+    settings = f"{tokenizer_hash} {max_length} {held_out} {seed}"
+    data_hash = _hash(corpus.sentences, settings)
+    report = _report(corpus, arrays, lengths, held, source=source, data_hash=data_hash)
+    meta = Meta(
+        backbone=backbone,
+        tokenizer_hash=tokenizer_hash,
+        vocabulary=vocabulary_size(tokenizer),
+        pad_id=pad_id,
+        max_length=max_length,
+        data_hash=data_hash,
+        source=source,
+        train=report.train,
+        held_out=report.held_out,
+    )
+    with _replacing(out) as folder:
+        arrays.where(~held).save(folder / "train")
+        arrays.where(held).save(folder / "held_out")
+        (folder / "meta.json").write_bytes(as_json(meta))
+    return report
+
+
+def _held_out(count: int, share: float, seed: int, minimum: int) -> npt.NDArray[np.bool_]:
+    """Which sentences are held out, (sentences,)."""
+    held = np.zeros(count, np.bool_)
+    chosen = np.random.default_rng(seed).permutation(count)[: round(count * share)]
+    held[chosen] = True
+    if count - len(chosen) < minimum:
+        raise PrepareError(
+            f"corpus.source: {count} distinct sentences, {len(chosen)} of them held out, are "
+            f"fewer than one batch of {minimum}; give more text or a smaller train.batch_size."
+        )
+    return held
+
+
+def _hash(sentences: list[str], settings: str) -> str:
+    digest = hashlib.sha256(settings.encode())
+    for sentence in sentences:
+        digest.update(b"\0" + sentence.encode())  # no sentence holds a NUL: unambiguous
+    return digest.hexdigest()
+
+
+def _report(  # noqa: PLR0913 - what a report joins
+    corpus: Corpus,
+    arrays: TokenArrays,
+    lengths: npt.NDArray[np.int64],
+    held: npt.NDArray[np.bool_],
+    *,
+    source: str,
+    data_hash: str,
+) -> Report:
+    stored = arrays.lengths
+    return Report(
+        source=source,
+        data_hash=data_hash,
+        rows_in=corpus.rows,
+        rows_kept=len(lengths),
+        empty=corpus.empty,
+        duplicates=corpus.duplicates,
+        train=int((~held).sum()),
+        held_out=int(held.sum()),
+        share_truncated=float((stored < lengths).mean()),
+        tokens=len(arrays.ids),
+        mean_length=float(lengths.mean()),
+        length_histogram=histogram(lengths),
+    )
+
+
+def _check_out(out: Path) -> None:
+    """Refuse to replace what no earlier call wrote."""
+    if out.exists() and not (out / "meta.json").exists() and (out.is_file() or any(out.iterdir())):
+        raise PrepareError(
+            f"--out: {str(out)!r} exists and is no prepared folder; name a new or empty one."
+        )
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of `folder` when the block ends without an error."""
+    unfinished = folder.with_name(f".{folder.name}.unfinished")
+    replaced = folder.with_name(f".{folder.name}.replaced")
+    shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
+    unfinished.mkdir(parents=True)
+    try:
+        yield unfinished
+        if folder.exists():
+            shutil.rmtree(replaced, ignore_errors=True)
+            folder.rename(replaced)
+        unfinished.rename(folder)
+    finally:
+        if replaced.exists() and not folder.exists():
+            replaced.rename(folder)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if the folder and the report were written, 1 with one sentence if not."""
+    options = _parser().parse_args(argv)
+    try:
+        report = _run(options)
+    except (ValueError, OSError) as error:
+        print(f"prepare: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("prepare: interrupted; what it had begun to write is removed.", file=sys.stderr)
+        return 130
+    print(
+        f"{options.out}: {report.train:,} sentences to train on, {report.held_out:,} held out; "
+        f"{report.empty:,} empty and {report.duplicates:,} duplicate rows dropped; "
+        f"{report.share_truncated:.2%} cut to the training length."
+    )
+    return 0
+
+
+def _run(options: argparse.Namespace) -> Report:
+    params = config.load(options.params)
+    report = prepare(
+        source=params.corpus.source,
+        revision=params.corpus.revision,
+        column=params.corpus.column,
+        backbone=params.backbone.source,
+        max_length=params.train.max_length,
+        held_out=params.corpus.held_out,
+        seed=params.corpus.seed,
+        minimum=params.train.batch_size,
+        out=options.out,
+    )
+    write_atomically(options.report, as_json(report))
+    return report
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline.prepare", description="Corpus to token arrays."
+    )
+    parser.add_argument("--params", type=Path, required=True, help="params.yaml")
+    parser.add_argument("--out", type=Path, required=True, help="folder of token arrays")
+    parser.add_argument("--report", type=Path, required=True, help="JSON file")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

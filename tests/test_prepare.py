@@ -1,0 +1,432 @@
+import json
+import random
+import shutil
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from pipeline import prepare as stage
+from pipeline.corpus import CorpusError
+from pipeline.prepare import main, prepare
+from pipeline.prepared import Meta, PrepareError, Report
+from pipeline.tokenise import load_tokenizer, tokenise
+from pipeline.tokens import TokenArrays
+
+ROOT = Path(__file__).parents[1]
+BERT = ROOT / "backbones/bert-mini-wiki"
+SAMPLE = ROOT / "data/sample/corpus.txt"
+LENGTH = 12
+
+
+@pytest.fixture(scope="session")
+def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a tokenizer like RoBERTa's: byte-level BPE, <s> ... </s>, its own pad id."""
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=special,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(SAMPLE.read_text(encoding="utf-8").splitlines()[:200], trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), add_prefix_space=False
+    )
+    folder = tmp_path_factory.mktemp("roberta")
+    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer,
+        model_max_length=64,
+        bos_token="<s>",
+        cls_token="<s>",
+        eos_token="</s>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        pad_token="<pad>",
+        mask_token="<mask>",
+    ).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def backbone(request: pytest.FixtureRequest, roberta: Path) -> Path:
+    return BERT if request.param == "bert" else roberta
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Sixty sentences of one to sixty words, an empty row and two duplicates."""
+    words = SAMPLE.read_text(encoding="utf-8").split()
+    rows = [" ".join(words[count : 2 * count]) for count in range(1, 61)]
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join([*rows, "", rows[0], rows[5]]), encoding="utf-8")
+    return path
+
+
+def run(source: Path, out: Path, **changes: Any) -> Report:
+    arguments: dict[str, Any] = {
+        "revision": None,
+        "column": "text",
+        "backbone": str(BERT),
+        "max_length": LENGTH,
+        "held_out": 0.1,
+        "seed": 3,
+        "minimum": 2,
+    }
+    return prepare(source=str(source), out=out, **(arguments | changes))
+
+
+def stored(folder: Path) -> list[list[int]]:
+    arrays = TokenArrays.load(folder)
+    return [arrays[index].tolist() for index in range(len(arrays))]
+
+
+def expected(source: Path, backbone: Path, max_length: int | None = LENGTH) -> list[list[int]]:
+    rows = source.read_text(encoding="utf-8").split("\n")
+    sentences = list(dict.fromkeys(row for row in rows if row))
+    tokenizer = AutoTokenizer.from_pretrained(backbone)
+    cut = max_length is not None
+    ids = tokenizer(sentences, truncation=cut, max_length=max_length, verbose=False)["input_ids"]
+    return [list(row) for row in ids]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_stored_tokens_are_those_of_the_tokenizer_with_truncation(
+    backbone: Path, corpus: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path / "out", backbone=str(backbone), held_out=0)
+    assert stored(tmp_path / "out/train") == expected(corpus, backbone)
+
+
+loaded = cache(AutoTokenizer.from_pretrained)
+whole_tokenizer = cache(load_tokenizer)
+
+
+@settings(deadline=None)
+@given(
+    sentences=st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1, max_size=20
+    ),
+    max_length=st.integers(3, 16),
+    like=st.sampled_from(["bert", "roberta"]),
+)
+def test_any_sentence_is_cut_as_the_tokenizer_cuts_it(
+    roberta: Path, sentences: list[str], max_length: int, like: str
+) -> None:
+    folder = BERT if like == "bert" else roberta
+    tokenizer = loaded(folder)
+    backend = whole_tokenizer(str(folder), 16)[0]
+    arrays, lengths = tokenise(sentences, backend, max_length)
+    cut = tokenizer(sentences, truncation=True, max_length=max_length)["input_ids"]
+    whole = tokenizer(sentences, verbose=False)["input_ids"]
+    assert [arrays[index].tolist() for index in range(len(arrays))] == cut
+    assert lengths.tolist() == [len(row) for row in whole]
+
+
+def test_a_tokenizer_saved_with_truncation_and_padding_still_gives_whole_sentences(
+    corpus: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backbone"
+    shutil.copytree(BERT, folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(5)
+    tokenizer.enable_padding(length=5)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    changed = run(corpus, tmp_path / "changed", backbone=str(folder))
+    assert changed == run(corpus, tmp_path / "out")
+
+
+def test_the_report_counts_rows_and_tokens(backbone: Path, corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out", backbone=str(backbone))
+    whole = [len(row) for row in expected(corpus, backbone, None)]
+    assert (report.rows_in, report.rows_kept, report.empty, report.duplicates) == (63, 60, 1, 2)
+    assert (report.train, report.held_out) == (54, 6)
+    assert report.share_truncated == sum(length > LENGTH for length in whole) / 60
+    assert 0 < report.share_truncated < 1
+    assert report.tokens == sum(min(length, LENGTH) for length in whole)
+    assert report.mean_length == pytest.approx(np.mean(whole))
+    assert report.source == str(corpus)
+
+
+def test_a_sentence_of_exactly_the_training_length_is_not_truncated(tmp_path: Path) -> None:
+    """[CLS], ten times "the", [SEP] are twelve tokens; one more word is one too many."""
+    source = tmp_path / "corpus.txt"
+    source.write_text("\n".join("the " * count for count in (9, 10, 11)))
+    assert run(source, tmp_path / "out", held_out=0).share_truncated == 1 / 3
+
+
+def test_the_histogram_counts_whole_lengths_in_bins_that_sort(corpus: Path, tmp_path: Path) -> None:
+    """Lengths with specials: 6 words are 8 tokens, 7 are 9, 126 are 128, 127 are 129."""
+    source = tmp_path / "words.txt"
+    source.write_text("\n".join("the " * count for count in (1, 6, 7, 126, 127, 500)))
+    bins = run(source, tmp_path / "out", held_out=0).length_histogram
+    counted = {row["length"]: row["count"] for row in bins if row["count"]}
+    assert counted == {"001-008": 2, "009-016": 1, "121-128": 1, "129+": 2}
+    names = [str(row["length"]) for row in bins]
+    assert names == sorted(names)
+    assert len(names) == 17
+
+
+def test_meta_says_what_batches_need(backbone: Path, corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out", backbone=str(backbone))
+    meta = Meta.load(tmp_path / "out")
+    tokenizer = AutoTokenizer.from_pretrained(backbone)
+    assert (meta.pad_id, meta.vocabulary) == (tokenizer.pad_token_id, len(tokenizer))
+    assert (meta.backbone, meta.max_length) == (str(backbone), LENGTH)
+    assert (meta.train, meta.held_out) == (54, 6)
+    assert (meta.data_hash, meta.source) == (report.data_hash, str(corpus))
+
+
+def test_meta_that_is_missing_or_strange_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PrepareError, match=r"meta\.json is missing .*; run"):
+        Meta.load(tmp_path)
+    (tmp_path / "meta.json").write_text('{"backbone": "b"}')
+    with pytest.raises(PrepareError, match=r"not of this version .*; run"):
+        Meta.load(tmp_path)
+
+
+def test_held_out_and_training_sentences_are_disjoint_exhaustive_and_in_order(
+    corpus: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path / "out", held_out=0.3)
+    every = expected(corpus, BERT)
+    train, held = stored(tmp_path / "out/train"), stored(tmp_path / "out/held_out")
+    assert (len(train), len(held)) == (42, 18)
+    assert sorted(train + held) == sorted(every)
+    for part in (train, held):
+        places = [every.index(row) for row in part]
+        assert all(before < after for before, after in pairwise(places))
+
+
+def test_nothing_held_out_is_a_valid_folder(corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out", held_out=0)
+    assert report.held_out == 0
+    assert len(TokenArrays.load(tmp_path / "out/held_out")) == 0
+    assert len(TokenArrays.load(tmp_path / "out/train")) == 60
+
+
+def test_equal_arguments_give_equal_bytes(corpus: Path, tmp_path: Path) -> None:
+    first = run(corpus, tmp_path / "first")
+    assert run(corpus, tmp_path / "second") == first
+    assert contents(tmp_path / "first") == contents(tmp_path / "second")
+
+
+def test_another_seed_holds_out_other_sentences(corpus: Path, tmp_path: Path) -> None:
+    run(corpus, tmp_path / "first")
+    run(corpus, tmp_path / "second", seed=4)
+    assert stored(tmp_path / "first/held_out") != stored(tmp_path / "second/held_out")
+
+
+def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
+    roberta: Path, corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    reference = run(corpus, out).data_hash
+    same = tmp_path / "same.jsonl"
+    rows = corpus.read_text(encoding="utf-8").split("\n")
+    same.write_text("\n".join(json.dumps({"s": row}) for row in rows), encoding="utf-8")
+    assert run(same, out, column="s").data_hash == reference
+    changes: list[dict[str, Any]] = [
+        {"seed": 4},
+        {"held_out": 0.2},
+        {"max_length": 13},
+        {"backbone": str(roberta)},
+    ]
+    hashes = {run(corpus, out, **change).data_hash for change in changes}
+    random.Random(1).shuffle(rows)
+    corpus.write_text("\n".join(rows), encoding="utf-8")
+    hashes.add(run(corpus, out).data_hash)
+    assert len(hashes | {reference}) == 6
+
+
+def test_chunks_do_not_show_in_the_result(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(corpus, tmp_path / "one")
+    monkeypatch.setattr("pipeline.tokenise._CHUNK", 7)
+    run(corpus, tmp_path / "many")
+    assert contents(tmp_path / "one") == contents(tmp_path / "many")
+
+
+def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) -> None:
+    assert run(corpus, tmp_path / "enough", minimum=54).train == 54
+    with pytest.raises(PrepareError, match="60 distinct sentences, 6 of them held out, are fewer"):
+        run(corpus, tmp_path / "out", minimum=55)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan")])
+def test_a_held_out_share_outside_its_range_is_refused(
+    share: float, corpus: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(PrepareError, match=r"corpus\.held_out: .* is no share; give one in"):
+        run(corpus, tmp_path / "out", held_out=share)
+
+
+@pytest.mark.parametrize("length", [2, 129])
+def test_a_training_length_that_does_not_suit_the_backbone_is_refused(
+    length: int, corpus: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(PrepareError, match=rf"train\.max_length: {length} .* give 3 to 128\."):
+        run(corpus, tmp_path / "out", max_length=length)
+
+
+def test_a_backbone_without_a_usable_tokenizer_is_refused(
+    roberta: Path, corpus: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backbone"
+    with pytest.raises(PrepareError, match=r"backbone\.source: .* is no folder here, and as a hub"):
+        run(corpus, tmp_path / "out", backbone=str(folder))
+    folder.mkdir()
+    shutil.copy(BERT / "config.json", folder)
+    with pytest.raises(PrepareError, match=r"has no vocabulary; add its tokenizer\.json"):
+        run(corpus, tmp_path / "out", backbone=str(folder))
+    (folder / "tokenizer.json").write_text("{")
+    with pytest.raises(PrepareError, match=r"backbone\.source: .* gives no tokenizer"):
+        run(corpus, tmp_path / "out", backbone=str(folder))
+    tokenizer = AutoTokenizer.from_pretrained(roberta)
+    tokenizer.pad_token = None
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(PrepareError, match="has no padding token"):
+        run(corpus, tmp_path / "out", backbone=str(folder))
+
+
+def test_an_error_leaves_earlier_output_untouched_and_nothing_beside_it(
+    corpus: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path / "out")
+    before = contents(tmp_path)
+    with pytest.raises(PrepareError, match="fewer than one batch"):
+        run(corpus, tmp_path / "out", minimum=1000)
+    with pytest.raises(CorpusError, match="does not exist"):
+        run(tmp_path / "nowhere.txt", tmp_path / "out")
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("earlier", [True, False])
+def test_a_failure_while_writing_leaves_no_trace(
+    error: BaseException,
+    earlier: bool,
+    corpus: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if earlier:
+        run(corpus, tmp_path / "out")
+    before, names = contents(tmp_path), sorted(tmp_path.iterdir())
+    save = TokenArrays.save
+
+    def fail(arrays: TokenArrays, folder: Path) -> None:
+        save(arrays, folder)
+        if folder.name == "held_out":
+            raise error
+
+    monkeypatch.setattr(TokenArrays, "save", fail)
+    with pytest.raises(type(error)):
+        run(corpus, tmp_path / "out", seed=9)
+    assert contents(tmp_path) == before
+    assert sorted(tmp_path.iterdir()) == names
+
+
+def test_earlier_output_comes_back_if_the_new_one_cannot_take_its_place(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(corpus, tmp_path / "out")
+    before = contents(tmp_path)
+    rename = Path.rename
+
+    def fail(path: Path, target: Path) -> Path:
+        if path.name == ".out.unfinished":
+            raise KeyboardInterrupt
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fail)
+    with pytest.raises(KeyboardInterrupt):
+        run(corpus, tmp_path / "out", seed=9)
+    assert contents(tmp_path) == before
+
+
+def test_new_output_replaces_all_of_the_old_and_what_a_killed_run_left(
+    corpus: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path / "out")
+    for left in ("out/old.bin", ".out.unfinished/half.npy", ".out.replaced/half.npy"):
+        (tmp_path / left).parent.mkdir(exist_ok=True)
+        (tmp_path / left).touch()
+    run(corpus, tmp_path / "out", seed=9)
+    run(corpus, tmp_path / "again", seed=9)
+    assert contents(tmp_path / "out") == contents(tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "corpus.txt", "out"]
+
+
+def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
+    for out in (tmp_path, corpus):
+        with pytest.raises(PrepareError, match="exists and is no prepared folder; name a new"):
+            run(corpus, out)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+@pytest.fixture
+def command(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A command line whose params.yaml names the corpus above."""
+    params = SimpleNamespace(
+        corpus=SimpleNamespace(
+            source=str(corpus), revision=None, column="text", held_out=0.1, seed=3
+        ),
+        backbone=SimpleNamespace(source=str(BERT)),
+        train=SimpleNamespace(max_length=LENGTH, batch_size=54),
+    )
+    monkeypatch.setattr("pipeline.config.load", lambda path: params)
+    out, report = tmp_path / "data/prepared", tmp_path / "metrics/report.json"
+    return ["--params", "params.yaml", "--out", str(out), "--report", str(report)]
+
+
+def test_the_stage_writes_folder_and_report(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 0
+    written = (tmp_path / "metrics/report.json").read_bytes()
+    report = json.loads(written)
+    assert Report(**report).held_out == Meta.load(tmp_path / "data/prepared").held_out == 6
+    assert "54 sentences to train on, 6 held out; 1 empty and 2" in capsys.readouterr().out
+    assert main(command) == 0
+    assert (tmp_path / "metrics/report.json").read_bytes() == written
+
+
+def test_a_failing_stage_says_one_sentence_and_writes_nothing(
+    command: list[str], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus.write_bytes(b"a\nb\0\n")
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("prepare: corpus.source: ")
+    assert "a NUL byte (line 2, byte 3)" in error
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+def test_an_interrupted_stage_is_told_apart(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stage, "read", interrupt)
+    assert main(command) == 130
+    assert capsys.readouterr().err.startswith("prepare: interrupted; ")
