@@ -1,7 +1,8 @@
 """Settings that say what they allow: ranges and choices declared on dataclass fields.
 
-Here: `number` and `choice`, which declare a field, `violation`, which checks one value, and `shown`,
-which quotes one. Used the objectives' hyperparameters and by params.yaml's schema. Not here: any setting.
+Here: `number` and `choice`, which declare a field, `violation`, which checks one value, and
+`shown`, which quotes one. Used by the objectives' hyperparameters and by params.yaml's schema. Not
+here: any setting.
 """
 
 import dataclasses

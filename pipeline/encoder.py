@@ -1,0 +1,211 @@
+"""Sentence encoders: load, encode, save.
+
+A folder in the sentence-transformers layout (Transformer, Pooling, Normalize modules) or a plain
+Hugging Face model folder becomes a `SentenceEncoder`, and is written again in the former. Not
+here: training heads, other module kinds (refused by name), and any measure of quality.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
+from transformers.utils import logging as transformers_logging
+
+from pipeline.device import resolve
+from pipeline.layout import EncoderError, Layout, Pooling
+from pipeline.tokenise import TokenizerError, read_tokenizer
+
+# Tokenizers without a limit of their own carry a number like 10^30.
+NO_LIMIT = 10**6
+# As in torch.nn.functional.normalize.
+MIN_NORM = 1e-12
+
+
+def pool(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
+    """Token states (N, L, D) and attention mask (N, L) -> sentence embeddings (N, D)."""
+    if pooling == "cls":
+        return hidden[:, 0]
+    inside = mask[:, :, None].to(hidden.dtype)
+    if pooling == "mean":
+        return (hidden * inside).sum(dim=1) / inside.sum(dim=1)
+    return hidden.masked_fill(mask[:, :, None] == 0, -torch.inf).amax(dim=1)
+
+
+@dataclass(frozen=True)
+class SentenceEncoder:
+    """A transformer with its tokenizer and the way from token states to one vector.
+
+    Attributes:
+        model: the transformer, without a pooler.
+        tokenizer: its tokenizer.
+        layout: pooling, maximum length, normalisation.
+    """
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    layout: Layout
+
+    @classmethod
+    def load(
+        cls, source: str | Path, device: str = "auto", pooling: Pooling = "cls"
+    ) -> "SentenceEncoder":
+        """Load an encoder in float32 and evaluation mode.
+
+        Args:
+            source: a sentence-transformers folder (its modules decide), a Hugging Face model
+                folder, or a model id on the hub.
+            device: `auto`, `cpu`, `cuda`, `cuda:1`, `mps`.
+            pooling: for sources that do not say.
+
+        Raises:
+            EncoderError: no such folder or id, not a model, no tokenizer, or modules that Triad
+                lacks.
+            DeviceError: the device is not there.
+        """
+        place = resolve(device)
+        layout = Layout.read(Path(source), pooling)
+        model = _load_transformer(str(source))
+        torch.nn.Module.to(model, place)  # the library's wrapper has lost its types
+        try:
+            tokenizer = read_tokenizer(str(source))
+        except TokenizerError as error:
+            raise EncoderError(f"{source}: {error}") from error
+        if layout.max_length is None:
+            layout = replace(layout, max_length=_own_limit(model, tokenizer))
+        return cls(model, tokenizer, layout)
+
+    @property
+    def dimension(self) -> int:
+        """D, the length of an embedding."""
+        return int(self.model.config.hidden_size)
+
+    def encode(
+        self,
+        sentences: Sequence[str],
+        batch_size: int = 64,
+        progress: Callable[[int], None] | None = None,
+    ) -> np.ndarray:
+        """Embed sentences.
+
+        Args:
+            sentences: N texts, not one text; long ones are cut at the layout's maximum length.
+            batch_size: sentences a forward pass; batches are made of sentences of like length.
+            progress: called after each batch with the number of sentences done in it.
+
+        Returns:
+            (N, D) float32, in the order given, whatever the batches were.
+
+        Raises:
+            EncoderError: one text was given instead of a list.
+        """
+        if isinstance(sentences, str):
+            raise EncoderError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
+        embeddings = np.empty((len(sentences), self.dimension), dtype=np.float32)
+        texts = [text.lower() for text in sentences] if self.layout.lower_case else list(sentences)
+        if not texts:
+            return embeddings
+        ids = self.tokenizer(texts, truncation=True, max_length=self.layout.max_length)["input_ids"]
+        order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
+        for start in range(0, len(order), batch_size):
+            chosen = order[start : start + batch_size]
+            padded = self.tokenizer.pad(
+                {"input_ids": [ids[i] for i in chosen]}, return_tensors="pt"
+            ).to(self.model.device)
+            embeddings[chosen] = self._forward(padded["input_ids"], padded["attention_mask"])
+            if progress is not None:
+                progress(len(chosen))
+        return embeddings
+
+    @torch.inference_mode()
+    def _forward(self, ids: Tensor, mask: Tensor) -> np.ndarray:
+        hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+        embeddings = pool(hidden, mask, self.layout.pooling)
+        if self.layout.normalise:
+            embeddings = torch.nn.functional.normalize(embeddings, dim=1, eps=MIN_NORM)
+        return np.asarray(embeddings.float().cpu().numpy())
+
+    def save(self, folder: Path) -> None:
+        """Write the sentence-transformers layout, float32, into an existing or new folder.
+
+        `transformers.AutoModel` reads the folder too.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        with _quiet_transformers():
+            self.model.save_pretrained(folder)
+        # Encoding leaves its maximum length in the tokenizer; equal encoders have equal files.
+        self.tokenizer.backend_tokenizer.no_truncation()
+        self.tokenizer.save_pretrained(folder)
+        self.layout.write(folder, self.dimension)
+
+
+def folder_version(folder: Path) -> str:
+    """The version of an encoder: a hash of its folder's file names and contents, 16 digits."""
+    digest = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+def _own_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
+    positions = int(model.config.max_position_embeddings)
+    if model.config.model_type in {"roberta", "xlm-roberta", "camembert"}:
+        # RoBERTa numbers positions from the padding id on.
+        positions -= int(model.config.pad_token_id) + 1
+    limit = int(tokenizer.model_max_length)
+    return min(positions, limit) if limit < NO_LIMIT else positions
+
+
+def _load_transformer(source: str) -> PreTrainedModel:
+    """The transformer in float32 and without its pooler, which is not used and often random."""
+    if Path(source).exists() and not (Path(source) / "config.json").is_file():
+        raise EncoderError(
+            f"{source}: no config.json there; give a Hugging Face or sentence-transformers folder."
+        )
+    with _quiet_transformers():
+        try:
+            model, info = _from_pretrained(source)
+        except Exception as error:  # damaged files raise whatever their reader raises
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise EncoderError(
+                f"{source}: neither a model folder nor a model id that can be loaded ({reason})."
+            ) from error
+    # The library would draw what a file lacks at random and only log it.
+    missing = sorted(info["missing_keys"])
+    if missing:
+        raise EncoderError(
+            f"{source}: its weights lack {len(missing)} tensors of a {type(model).__name__} "
+            f"({missing[0]}, ...); give a folder whose weights belong to its config.json."
+        )
+    return model
+
+
+def _from_pretrained(source: str) -> tuple[PreTrainedModel, dict[str, Any]]:
+    load = partial(AutoModel.from_pretrained, source, dtype=torch.float32, output_loading_info=True)
+    try:
+        loaded: tuple[PreTrainedModel, dict[str, Any]] = load(add_pooling_layer=False)
+    except TypeError:  # a model class that knows no pooler
+        loaded = load()
+    return loaded
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """Without the library's progress bars and load report, which say nothing that is wrong."""
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,0 +1,132 @@
+"""The sentence-transformers folder layout: what surrounds the transformer in an encoder's folder.
+
+Read: modules.json, sentence_bert_config.json, 1_Pooling/config.json in their old and new
+spellings. Written: the old spelling, which every version reads. Not here: weights and tokenizer.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+Pooling = Literal["cls", "mean", "max"]
+
+_MODES = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
+
+
+class EncoderError(ValueError):
+    """A folder that cannot be used as an encoder."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How token states become one vector.
+
+    Attributes:
+        pooling: `cls` (first token), `mean` or `max` over the sentence's tokens.
+        max_length: tokens, special ones included, after which a sentence is cut; None where the
+            folder leaves it to model and tokenizer.
+        normalise: whether embeddings are scaled to length one.
+        lower_case: whether text is lower-cased before the tokenizer sees it.
+    """
+
+    pooling: Pooling
+    max_length: int | None = None
+    normalise: bool = False
+    lower_case: bool = False
+
+    @classmethod
+    def read(cls, folder: Path, pooling: Pooling) -> "Layout":
+        """Read a folder's layout; `pooling` is for folders that have no modules.json.
+
+        Raises:
+            EncoderError: the folder needs modules or a pooling that Triad lacks.
+        """
+        if not (folder / "modules.json").is_file():
+            return cls(pooling)
+        kinds = {
+            str(module["type"]).rsplit(".", 1)[-1]: str(module["path"])
+            for module in _read_json(folder / "modules.json", list)
+        }
+        unknown = kinds.keys() - {"Transformer", "Pooling", "Normalize"}
+        if unknown or kinds.get("Transformer") != "" or "Pooling" not in kinds:
+            raise EncoderError(
+                f"{folder / 'modules.json'}: cannot use modules {', '.join(kinds) or 'none'}; "
+                "Triad reads encoders made of a Transformer in the folder's root, Pooling and "
+                "optionally Normalize."
+            )
+        settings = _read_json(folder / "sentence_bert_config.json", dict, missing={})
+        prompt = _read_json(folder / "config_sentence_transformers.json", dict, missing={}).get(
+            "default_prompt_name"
+        )
+        if prompt:
+            raise EncoderError(
+                f"{folder}: puts the prompt {prompt!r} before every text, which Triad cannot; "
+                "take an encoder without default_prompt_name."
+            )
+        return cls(
+            pooling=_read_pooling(folder / kinds["Pooling"] / "config.json"),
+            max_length=settings.get("max_seq_length"),
+            normalise="Normalize" in kinds,
+            lower_case=bool(settings.get("do_lower_case", False)),
+        )
+
+    def write(self, folder: Path, dimension: int) -> None:
+        """Write the layout of an encoder with `dimension` numbers an embedding."""
+        kinds = ["Transformer", "Pooling", *(["Normalize"] if self.normalise else [])]
+        paths = ["", "1_Pooling", "2_Normalize"][: len(kinds)]
+        modules = [
+            {
+                "idx": index,
+                "name": str(index),
+                "path": path,
+                "type": f"sentence_transformers.models.{kind}",
+            }
+            for index, (kind, path) in enumerate(zip(kinds, paths, strict=True))
+        ]
+        pooling: dict[str, Any] = {"word_embedding_dimension": dimension}
+        for name, mode in _MODES.items():
+            pooling[f"pooling_mode_{mode}"] = name == self.pooling
+        for path in paths:
+            (folder / path).mkdir(parents=True, exist_ok=True)
+        _write_json(folder / "modules.json", modules)
+        _write_json(folder / "1_Pooling" / "config.json", pooling)
+        _write_json(
+            folder / "sentence_bert_config.json",
+            {"max_seq_length": self.max_length, "do_lower_case": self.lower_case},
+        )
+
+
+def _read_pooling(path: Path) -> Pooling:
+    settings = _read_json(path, dict)
+    prefix = "pooling_mode_"
+    chosen = settings.get("pooling_mode") or [
+        key.removeprefix(prefix)
+        for key, value in settings.items()
+        if key.startswith(prefix) and value is True
+    ]
+    for pooling in get_args(Pooling):
+        if chosen in (pooling, [pooling], [_MODES[pooling]]):
+            return pooling  # type: ignore[no-any-return]
+    named = chosen if isinstance(chosen, str) else " + ".join(map(str, chosen)) or "none"
+    raise EncoderError(
+        f"{path}: cannot use pooling {named}; Triad reads one of {', '.join(get_args(Pooling))}."
+    )
+
+
+def _read_json(path: Path, kind: type, missing: Any = None) -> Any:
+    if missing is not None and not path.is_file():
+        return missing
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise EncoderError(
+            f"{path}: not readable as JSON ({error}); the encoder's folder is incomplete."
+        ) from error
+    if not isinstance(content, kind):
+        raise EncoderError(f"{path}: expected a JSON {kind.__name__}, got {content!r}.")
+    return content
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

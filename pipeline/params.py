@@ -1,0 +1,105 @@
+"""The schema of params.yaml: what each section holds, in which ranges, and what follows for a run.
+
+Not here: reading and checking the file (config.py), any default.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pipeline.bounds import number
+from pipeline.layout import Pooling
+from pipeline.objectives import OBJECTIVES, Objective
+
+HeadKind = Literal["mlp", "linear", "tanh_linear"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusParams:
+    """Where sentences come from: see pipeline.corpus."""
+
+    source: str
+    watch: str
+    revision: str | None
+    column: str
+    held_out: float = number(at_least=0.0, at_most=0.9, unit="share")
+    seed: int = number(at_least=0, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackboneParams:
+    """The pretrained transformer: a folder or a model id on the hub."""
+
+    source: str
+    watch: str
+    pooling: Pooling
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainParams:
+    """The loop's settings; `objectives.<name>.train` may replace some of them."""
+
+    max_length: int = number(at_least=3, unit="tokens")
+    batch_size: int = number(at_least=2, unit="sentences")
+    epochs: int = number(at_least=1, unit="epochs")
+    steps: int | None = number(at_least=1, unit="steps, instead of epochs")
+    learning_rate: float = number(above=0.0, unit="per step")
+    weight_decay: float = number(at_least=0.0, unit="per step")
+    gradient_clip: float = number(above=0.0, unit="l2 norm")
+    evaluate_every: int = number(at_least=1, unit="steps")
+    head: HeadKind
+    head_std: float | None = number(above=0.0, unit="standard deviation")
+    freeze_embeddings: bool
+    precision: Literal["auto", "bf16", "fp32"]
+    device: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateParams:
+    """Where SentEval's folders are and which tasks to run."""
+
+    data: str
+    tasks: str
+    batch_size: int = number(at_least=1, unit="sentences")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareParams:
+    """The paired bootstrap."""
+
+    resamples: int = number(at_least=100, unit="resamples")
+    seed: int = number(at_least=0, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsParams:
+    """The matrix of runs."""
+
+    objectives: tuple[str, ...]
+    seeds: tuple[int, ...] = number(at_least=0, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Params:
+    """All of params.yaml."""
+
+    corpus: CorpusParams
+    backbone: BackboneParams
+    train: TrainParams
+    evaluate: EvaluateParams
+    compare: CompareParams
+    runs: RunsParams
+    conventions: Mapping[str, Any]
+    objectives: Mapping[str, Mapping[str, Any]]
+
+    def objective(self, name: str) -> Objective:
+        """The named objective with its hyperparameters and the conventions that concern it."""
+        fields = {field.name for field in dataclasses.fields(OBJECTIVES[name])}
+        given = dict(self.conventions) | dict(self.objectives[name])
+        hyperparameters = {key: given[key] for key in given if key in fields}
+        return OBJECTIVES[name](**hyperparameters)  # type: ignore[no-any-return]
+
+    def train_for(self, name: str) -> TrainParams:
+        """The loop's settings with the named objective's own replacements."""
+        return dataclasses.replace(self.train, **self.objectives[name].get("train", {}))

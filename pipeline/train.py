@@ -1,0 +1,227 @@
+"""Stage: token arrays -> one encoder, trained with one objective.
+
+The loop, visible from top to bottom. A sentence's two views are two rows of one forward pass
+under different dropout masks; the best step by STS-B dev Spearman is what gets saved. A run that
+was interrupted goes on from its last evaluation when it is started again.
+"""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch.nn.utils import clip_grad_norm_
+
+from pipeline import config
+from pipeline.atomic import write_atomically
+from pipeline.batches import batch_indices, two_views
+from pipeline.device import autocast_dtype, describe, resolve
+from pipeline.encoder import SentenceEncoder, folder_version
+from pipeline.objectives import NonFiniteEmbeddingsError
+from pipeline.params import Params
+from pipeline.prepared import Meta
+from pipeline.senteval.sts import read_sts_benchmark
+from pipeline.strict import unknown
+from pipeline.tokens import TokenArrays
+from pipeline.training.checkpoint import Checkpoints, Progress, run_key
+from pipeline.training.curve import as_csv
+from pipeline.training.dev import CollapseError, DevSet
+from pipeline.training.display import progress_bar
+from pipeline.training.dynamics import dynamics
+from pipeline.training.network import TrainingNetwork, make_head, refuse_without_dropout
+from pipeline.training.record import Identity, write_record
+
+Report = Callable[[int, int, Mapping[str, float] | None], None]
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run reads and writes.
+
+    Attributes:
+        prepared: folder of the prepare stage.
+        model: the encoder's folder, replaced as a whole.
+        curve: the curve's CSV file.
+        checkpoints: folder that survives an interruption.
+    """
+
+    prepared: Path
+    model: Path
+    curve: Path
+    checkpoints: Path
+
+
+def train(identity: Identity, dev: DevSet, places: Places, report: Report) -> Progress:
+    """Train one encoder and write it.
+
+    Args:
+        identity: objective, settings, data.
+        dev: what picks the best step.
+        places: where to read and write.
+        report: called after each step with step, steps in all, and the curve's row if it has one.
+
+    Returns:
+        How the run went.
+
+    Raises:
+        CollapseError: the embeddings became equal or not finite.
+        BackboneError: the backbone has no dropout.
+        KeyboardInterrupt: passed on; the next call resumes.
+    """
+    settings, objective = identity.settings, identity.objective
+    device = resolve(settings.device)
+    torch.manual_seed(identity.seed)
+    encoder, network = _build(identity, device)
+    parameters = [p for p in network.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(
+        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
+    )
+    tokens = TokenArrays.load(places.prepared / "train")
+    steps = settings.steps or settings.epochs * (len(tokens) // settings.batch_size)
+    autocast = autocast_dtype(settings.precision, device)
+    key = run_key({**identity.as_dict(), "dev": dev.version})
+    checkpoints = Checkpoints(places.checkpoints, key)
+    progress = checkpoints.resume(network, optimiser)
+    report(progress.step, steps, None)
+
+    loss_sum = torch.zeros((), device=device)
+    batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
+    while progress.step < steps:
+        ids, mask = two_views(tokens, next(batches), identity.data.pad_id)
+        for group in optimiser.param_groups:
+            group["lr"] = settings.learning_rate * (1 - progress.step / steps)
+        with torch.autocast(device.type, autocast, enabled=autocast is not None):
+            embeddings = network(ids.to(device), mask.to(device))
+        anchor, positive = embeddings.chunk(2)
+        loss = objective(anchor, positive)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        clip_grad_norm_(parameters, settings.gradient_clip)
+        optimiser.step()
+        loss_sum += loss.detach()
+        progress.step += 1
+        row = None
+        if progress.step % settings.evaluate_every == 0 or progress.step == steps:
+            row = {
+                "step": progress.step,
+                "dev_spearman": dev.score(encoder),
+                "loss": float(loss_sum) / (progress.step - progress.evaluated_step),
+                **dynamics(objective, anchor, positive),
+            }
+            loss_sum.zero_()
+            if progress.add(row):
+                checkpoints.save_best(encoder.model)
+            checkpoints.save(progress, network, optimiser)
+        report(progress.step, steps, row)
+
+    checkpoints.load_best(encoder.model)
+    _write(places, encoder, identity, progress, steps)
+    checkpoints.remove()
+    return progress
+
+
+def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, TrainingNetwork]:
+    """The backbone as encoder, and the network around it that is trained."""
+    settings, backbone = identity.settings, identity.backbone
+    encoder = SentenceEncoder.load(backbone.source, settings.device, backbone.pooling)
+    refuse_without_dropout(encoder, backbone.source)
+    if device.type == "cpu":
+        # With dropout the fused kernel falls back on a slower way to the same result here.
+        encoder.model.set_attn_implementation("eager")
+    if settings.freeze_embeddings:
+        encoder.model.get_submodule("embeddings").requires_grad_(requires_grad=False)
+    own_std = float(getattr(encoder.model.config, "initializer_range", 0.02))
+    head = make_head(settings.head, encoder.dimension, settings.head_std, own_std)
+    return encoder, TrainingNetwork(encoder, head).to(device).train()
+
+
+def _write(
+    places: Places, encoder: SentenceEncoder, identity: Identity, progress: Progress, steps: int
+) -> None:
+    """Write curve and encoder; the folder appears whole or not at all."""
+    write_atomically(places.curve, as_csv(progress.rows))
+    unfinished = places.model.with_name(f".{places.model.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    encoder.save(unfinished)
+    write_record(unfinished, identity, progress, steps, describe(encoder.model.device))
+    shutil.rmtree(places.model, ignore_errors=True)
+    unfinished.rename(places.model)
+
+
+def identify(params: Params, name: str, seed: int, prepared: Path) -> Identity:
+    """Join configuration and prepared data into what one run depends on.
+
+    Raises:
+        ConfigError: an unknown objective, or data prepared for other settings.
+    """
+    if name not in params.objectives:
+        raise config.ConfigError(unknown("train", "objective", name, params.objectives))
+    settings, data = params.train_for(name), Meta.load(prepared)
+    if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
+        raise config.ConfigError(
+            f"{prepared}: prepared for backbone {data.backbone} and length {data.max_length}, but "
+            f"params.yaml says {params.backbone.source} and {settings.max_length}; run "
+            "`dvc repro prepare`."
+        )
+    if data.train < settings.batch_size:
+        raise config.ConfigError(
+            f"{prepared}: {data.train} sentences are fewer than one batch of "
+            f"{settings.batch_size}; give more text or a smaller train.batch_size."
+        )
+    folder = Path(params.backbone.source)
+    version = folder_version(folder) if folder.is_dir() else "hub"
+    objective = params.objective(name)
+    return Identity(name, objective, seed, settings, params.backbone, version, data)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="Train one encoder with one objective.")
+    parser.add_argument("--params", type=Path, default=Path("params.yaml"))
+    parser.add_argument("--objective", required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--prepared", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--curve", type=Path, required=True)
+    parser.add_argument("--checkpoints", type=Path, required=True)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
+    arguments = _parser().parse_args(argv)
+    places = Places(arguments.prepared, arguments.model, arguments.curve, arguments.checkpoints)
+    name, seed = arguments.objective, arguments.seed
+    try:
+        params = config.load(arguments.params)
+        identity = identify(params, name, seed, arguments.prepared)
+        pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
+        with progress_bar(f"{name}-{seed}") as report:
+            progress = train(identity, DevSet(pairs, params.evaluate.batch_size), places, report)
+    except (CollapseError, NonFiniteEmbeddingsError) as error:
+        reason = str(error).rstrip(".")
+        sys.stderr.write(
+            f"train: {name} with seed {seed} collapsed: {reason}. Try a lower learning rate (now "
+            f"{identity.settings.learning_rate}), or another margin, temperature or coefficient "
+            f"(now {identity.objective}); no encoder was written.\n"
+        )
+        return 1
+    except (ValueError, OSError) as error:
+        sys.stderr.write(f"train: {error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"train: interrupted; the same command resumes from {places.checkpoints}.\n"
+        )
+        return 130
+    sys.stdout.write(
+        f"{name}-{seed}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
+        f"{progress.rows[-1]['dev_spearman']:.2f} at the last, written to {places.model}\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

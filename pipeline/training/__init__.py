@@ -1,0 +1,1 @@
+"""Parts of the training stage; the loop itself is pipeline/train.py."""

@@ -1,0 +1,147 @@
+"""Checkpoints: a run that is stopped anywhere goes on from its last evaluation.
+
+A folder holds `last.pt` (everything the next step depends on) and `best.pt` (the best step's
+transformer). Both are replaced in one move. A checkpoint of other settings or other data is
+not used: its key says what it belongs to. A damaged one stops the run: whether to give up the
+steps before it is not for a program to decide.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be read."""
+
+
+@dataclass
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        step: optimiser steps done.
+        best_step: the step with the best dev score; 0 before the first.
+        best_score: that score.
+        rows: the curve so far.
+    """
+
+    step: int = 0
+    best_step: int = 0
+    best_score: float = float("-inf")
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+    @property
+    def evaluated_step(self) -> int:
+        """The last step that was evaluated; 0 before the first."""
+        return int(self.rows[-1]["step"]) if self.rows else 0
+
+    def add(self, row: dict[str, float]) -> bool:
+        """Add an evaluation to the curve; True if it is the best so far (the first of equals)."""
+        self.rows.append(row)
+        if row["dev_spearman"] <= self.best_score:
+            return False
+        self.best_step, self.best_score = self.step, row["dev_spearman"]
+        return True
+
+
+def run_key(identity: Mapping[str, Any]) -> str:
+    """A hash of all that decides a run's result."""
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """The checkpoints of one run.
+
+    Attributes:
+        folder: where they lie; outside DVC's outputs, which DVC deletes when a stage starts.
+        key: see `run_key`.
+    """
+
+    folder: Path
+    key: str
+
+    def save(self, progress: Progress, network: nn.Module, optimiser: Optimizer) -> None:
+        """Write the state after an evaluation."""
+        state = {
+            "key": self.key,
+            "progress": vars(progress),
+            "network": network.state_dict(),
+            "optimiser": optimiser.state_dict(),
+            "random": _random_state(),
+        }
+        self._write("last.pt", state)
+
+    def save_best(self, transformer: nn.Module) -> None:
+        """Keep the weights of the best step so far."""
+        self._write("best.pt", {"key": self.key, "transformer": transformer.state_dict()})
+
+    def resume(self, network: nn.Module, optimiser: Optimizer) -> Progress:
+        """Load the last state into network, optimiser and random generators, if there is one.
+
+        Raises:
+            CheckpointError: the checkpoint is damaged.
+        """
+        state = self._read("last.pt")
+        if state is None or self._read("best.pt") is None:
+            return Progress()
+        network.load_state_dict(state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        _set_random_state(state["random"])
+        return Progress(**state["progress"])
+
+    def load_best(self, transformer: nn.Module) -> None:
+        """Put the best step's weights into the transformer."""
+        state = self._read("best.pt")
+        if state is None:
+            raise CheckpointError(
+                f"{self.folder / 'best.pt'}: gone or of another run; train again, one run a folder."
+            )
+        transformer.load_state_dict(state["transformer"])
+
+    def remove(self) -> None:
+        """Delete the folder, once the encoder is written."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _write(self, name: str, state: Mapping[str, Any]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self.folder / f"{name}.{os.getpid()}.unfinished"
+        torch.save(state, unfinished)
+        unfinished.replace(self.folder / name)
+
+    def _read(self, name: str) -> dict[str, Any] | None:
+        """The file's content, or None if it is missing or belongs to another run."""
+        path = self.folder / name
+        if not path.is_file():
+            return None
+        try:
+            state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+            return state if state["key"] == self.key else None
+        except Exception as error:  # torch.load raises a dozen kinds
+            raise CheckpointError(
+                f"{path}: damaged ({type(error).__name__}); delete {self.folder} to start the "
+                "run anew."
+            ) from error
+
+
+def _random_state() -> dict[str, torch.Tensor]:
+    state = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def _set_random_state(state: Mapping[str, torch.Tensor]) -> None:
+    torch.set_rng_state(state["cpu"])
+    if "cuda" in state and torch.cuda.is_available():
+        torch.cuda.set_rng_state(state["cuda"])

@@ -1,0 +1,79 @@
+"""What is trained: the encoder's transformer with a head on its pooled output.
+
+The head exists during training only. Dropout is the one augmentation, so a backbone without it
+is refused.
+"""
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.encoder import SentenceEncoder, pool
+from pipeline.params import HeadKind
+
+
+class BackboneError(ValueError):
+    """A backbone that cannot be trained with dropout as augmentation."""
+
+
+class TrainingNetwork(nn.Module):
+    """Token ids (N, L) and mask (N, L) -> embeddings (N, D) that the objective sees."""
+
+    def __init__(self, encoder: SentenceEncoder, head: nn.Module) -> None:
+        super().__init__()
+        self.transformer = encoder.model
+        self.pooling = encoder.layout.pooling
+        self.head = head
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Pooled token states through the head."""
+        hidden = self.transformer(input_ids=ids, attention_mask=mask).last_hidden_state
+        embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
+        return embeddings
+
+
+def make_head(kind: HeadKind, width: int, std: float | None, initializer_range: float) -> nn.Module:
+    """A head of `width` inputs and outputs.
+
+    Args:
+        kind: `mlp` is dense + tanh as in SimCSE; `linear` is one dense layer as in the paper's
+            code for BERT; `tanh_linear` puts a tanh before it, as there for RoBERTa.
+        width: D.
+        std: of the normal distribution that weights and bias are drawn from; None takes the
+            backbone's initialiser for the weights and zero for the bias.
+        initializer_range: the backbone's own standard deviation.
+    """
+    dense = nn.Linear(width, width)
+    nn.init.normal_(dense.weight, std=initializer_range if std is None else std)
+    if std is None:
+        nn.init.zeros_(dense.bias)
+    else:
+        nn.init.normal_(dense.bias, std=std)
+    parts: dict[str, list[nn.Module]] = {
+        "mlp": [dense, nn.Tanh()],
+        "linear": [dense],
+        "tanh_linear": [nn.Tanh(), dense],
+    }
+    return nn.Sequential(*parts[kind])
+
+
+@torch.no_grad()
+def refuse_without_dropout(encoder: SentenceEncoder, source: str) -> None:
+    """Encode one sentence twice in training mode: equal results mean equal views.
+
+    Raises:
+        BackboneError: no dropout acts.
+    """
+    model = encoder.model
+    inputs = encoder.tokenizer(["two views of one sentence"], return_tensors="pt").to(model.device)
+    was_training = model.training
+    model.train()
+    # The probe must not move the run's random stream.
+    with torch.random.fork_rng(enabled=model.device.type != "mps"):
+        first, second = (model(**inputs).last_hidden_state for _ in range(2))
+    model.train(was_training)
+    if torch.equal(first, second):
+        raise BackboneError(
+            f"backbone.source: {source} has no dropout, so both views of a sentence would be "
+            "equal; set hidden_dropout_prob (or its like) above 0 in its config.json, or take "
+            "another backbone."
+        )

@@ -1,0 +1,30 @@
+"""Tiny backbones, once a session; see tests/tiny.py."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.tiny import write_bert, write_roberta
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("backbones") / "tiny-bert")
+
+
+@pytest.fixture(scope="session")
+def tiny_roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_roberta(tmp_path_factory.mktemp("backbones") / "tiny-roberta")
+
+
+@pytest.fixture(params=["bert", "roberta"])
+def tiny(request: pytest.FixtureRequest, tiny_bert: Path, tiny_roberta: Path) -> Path:
+    """Each of the two in turn; not to be written to."""
+    return tiny_bert if request.param == "bert" else tiny_roberta
+
+
+@pytest.fixture
+def own(tiny_bert: Path, tmp_path: Path) -> Path:
+    """A tiny BERT that a test may change."""
+    return Path(shutil.copytree(tiny_bert, tmp_path / "own"))

@@ -1,0 +1,122 @@
+"""What surrounds the transformer: both spellings are read, what Triad lacks is refused by name."""
+
+import json
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from pipeline.layout import EncoderError, Layout, Pooling
+
+KINDS = ["Transformer", "Pooling"]
+
+
+def write(folder: Path, kinds: list[str], pooling: object, prefix: str = "models") -> Path:
+    modules = [
+        {
+            "idx": place,
+            "path": f"{place}_{kind}" if place else "",
+            "type": f"sentence_transformers.{prefix}.{kind}",
+        }
+        for place, kind in enumerate(kinds)
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules), encoding="utf-8")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("pooling", get_args(Pooling))
+@pytest.mark.parametrize("normalise", [True, False])
+@pytest.mark.parametrize("lower_case", [True, False])
+def test_what_is_written_is_read_again(
+    tmp_path: Path, pooling: Pooling, normalise: bool, lower_case: bool
+) -> None:
+    layout = Layout(pooling, 9, normalise, lower_case)
+    layout.write(tmp_path, 32)
+    assert Layout.read(tmp_path, "cls") == layout
+
+
+@pytest.mark.parametrize(
+    ("pooling", "settings"),
+    [
+        ("cls", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}),
+        ("mean", {"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}),
+        ("max", {"pooling_mode_max_tokens": True}),
+        ("cls", {"pooling_mode": "cls", "embedding_dimension": 32}),
+        ("mean", {"pooling_mode": "mean", "include_prompt": True}),
+        ("max", {"pooling_mode": ["max"]}),
+    ],
+)
+def test_old_and_new_spellings_of_pooling_are_read(
+    tmp_path: Path, pooling: Pooling, settings: dict[str, Any]
+) -> None:
+    assert Layout.read(write(tmp_path, KINDS, settings), "cls").pooling == pooling
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"pooling_mode": "lasttoken"}, "lasttoken"),
+        ({"pooling_mode": ["cls", "mean"]}, r"cls \+ mean"),
+        ({"pooling_mode_cls_token": True, "pooling_mode_max_tokens": True}, r"cls_\w+ \+ max_"),
+        ({"pooling_mode_mean_sqrt_len_tokens": True}, "mean_sqrt_len_tokens"),
+        ({}, "none"),
+    ],
+)
+def test_another_pooling_is_refused_by_name(
+    tmp_path: Path, settings: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(EncoderError, match=f"cannot use pooling {named}.*one of cls, mean, max"):
+        Layout.read(write(tmp_path, KINDS, settings), "cls")
+
+
+@pytest.mark.parametrize("prefix", ["models", "base.modules.some_file"])
+def test_modules_are_known_by_their_last_name(tmp_path: Path, prefix: str) -> None:
+    folder = write(tmp_path, [*KINDS, "Normalize"], {"pooling_mode": "mean"}, prefix)
+    assert Layout.read(folder, "cls") == Layout("mean", normalise=True)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [["Transformer"], [*KINDS, "Dense"], ["WordEmbeddings", "Pooling"], ["Pooling"], []],
+)
+def test_other_modules_are_refused_by_name(tmp_path: Path, kinds: list[str]) -> None:
+    named = ", ".join(kinds) or "none"
+    with pytest.raises(EncoderError, match=f"cannot use modules {named}; Triad reads"):
+        Layout.read(write(tmp_path, kinds, {"pooling_mode": "cls"}), "cls")
+
+
+def test_a_folder_without_modules_takes_the_pooling_that_is_asked_for(tmp_path: Path) -> None:
+    assert Layout.read(tmp_path, "max") == Layout("max")
+    assert Layout.read(tmp_path / "not-there", "mean") == Layout("mean")
+
+
+def test_a_folder_with_modules_decides_itself(tmp_path: Path) -> None:
+    assert Layout.read(write(tmp_path, KINDS, {"pooling_mode": "cls"}), "mean").pooling == "cls"
+
+
+def test_a_default_prompt_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, KINDS, {"pooling_mode": "cls"})
+    path = tmp_path / "config_sentence_transformers.json"
+    path.write_text('{"prompts": {"q": "query: "}, "default_prompt_name": null}', encoding="utf-8")
+    assert Layout.read(tmp_path, "cls") == Layout("cls")
+    path.write_text('{"prompts": {"q": "query: "}, "default_prompt_name": "q"}', encoding="utf-8")
+    with pytest.raises(EncoderError, match="puts the prompt 'q' before every text"):
+        Layout.read(tmp_path, "cls")
+
+
+@pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"3"])
+def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: bytes) -> None:
+    write(tmp_path, KINDS, {"pooling_mode": "cls"})
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(EncoderError, match=rf"{name}: (not readable as JSON|expected a JSON)"):
+        Layout.read(tmp_path, "cls")
+
+
+def test_a_missing_pooling_file_is_named(tmp_path: Path) -> None:
+    write(tmp_path, KINDS, {})
+    (tmp_path / "1_Pooling" / "config.json").unlink()
+    with pytest.raises(EncoderError, match=r"1_Pooling/config\.json: .* folder is incomplete"):
+        Layout.read(tmp_path, "cls")

@@ -1,0 +1,160 @@
+"""Checkpoints: whole or not there, of this run or not used, damaged ones said so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from pipeline.training.checkpoint import CheckpointError, Checkpoints, Progress, run_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch.optim import Optimizer
+
+Run = tuple[nn.Module, "Optimizer"]
+
+
+def start(seed: int = 0) -> Run:
+    torch.manual_seed(seed)
+    network = nn.Sequential(nn.Linear(3, 3), nn.Dropout(0.5), nn.Linear(3, 1))
+    return network, torch.optim.AdamW(network.parameters(), lr=0.1)
+
+
+def go_on(network: nn.Module, optimiser: Optimizer, steps: int) -> None:
+    for _ in range(steps):
+        optimiser.zero_grad()
+        network(torch.randn(4, 3)).square().sum().backward()
+        optimiser.step()
+
+
+def row(step: int, score: float) -> dict[str, float]:
+    return {"step": step, "dev_spearman": score, "loss": float("nan")}
+
+
+def saved(folder: Path) -> Checkpoints:
+    checkpoints = Checkpoints(folder, "a key")
+    network, optimiser = start()
+    go_on(network, optimiser, 1)
+    progress = Progress(step=1)
+    progress.add(row(1, 50.0))
+    checkpoints.save_best(network)
+    checkpoints.save(progress, network, optimiser)
+    return checkpoints
+
+
+def test_a_resumed_run_goes_on_with_the_same_numbers(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, "a key")
+    network, optimiser = start()
+    go_on(network, optimiser, 3)
+    checkpoints.save_best(network)
+    checkpoints.save(Progress(step=3), network, optimiser)
+    go_on(network, optimiser, 2)
+    other, other_optimiser = start(seed=9)
+    torch.manual_seed(99)
+    assert checkpoints.resume(other, other_optimiser).step == 3
+    go_on(other, other_optimiser, 2)
+    for one, two in zip(network.parameters(), other.parameters(), strict=True):
+        assert torch.equal(one, two)
+
+
+def test_progress_comes_back_as_it_was(tmp_path: Path) -> None:
+    progress = saved(tmp_path).resume(*start(seed=1))
+    assert (progress.step, progress.best_step, progress.best_score) == (1, 1, 50.0)
+    assert progress.evaluated_step == 1
+    assert str(progress.rows) == str([row(1, 50.0)])
+
+
+def test_the_first_of_equal_scores_is_the_best() -> None:
+    progress = Progress()
+    kept = []
+    for step, score in enumerate([40.0, 60.0, 60.0, 50.0, 61.0], 1):
+        progress.step = step
+        kept.append(progress.add(row(step, score)))
+    assert kept == [True, True, False, False, True]
+    assert (progress.best_step, progress.best_score, len(progress.rows)) == (5, 61.0, 5)
+
+
+def test_nothing_there_is_a_new_run(tmp_path: Path) -> None:
+    network, optimiser = start()
+    before = torch.get_rng_state()
+    assert Checkpoints(tmp_path / "none", "a key").resume(network, optimiser) == Progress()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_checkpoint_of_another_run_is_not_used(tmp_path: Path) -> None:
+    saved(tmp_path)
+    assert Checkpoints(tmp_path, "another key").resume(*start()) == Progress()
+
+
+@pytest.mark.parametrize("other", ["missing", "of another run"])
+def test_a_last_state_without_its_best_is_not_used(tmp_path: Path, other: str) -> None:
+    checkpoints = saved(tmp_path)
+    (tmp_path / "best.pt").unlink()
+    if other == "of another run":
+        Checkpoints(tmp_path, "another key").save_best(start()[0])
+    assert checkpoints.resume(*start()) == Progress()
+    with pytest.raises(CheckpointError, match=r"best\.pt: gone or of another run"):
+        checkpoints.load_best(start()[0])
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(name=st.sampled_from(["last.pt", "best.pt"]), share=st.floats(0, 0.99))
+def test_a_file_that_is_cut_short_is_said_to_be_damaged(
+    tmp_path: Path, name: str, share: float
+) -> None:
+    checkpoints = saved(tmp_path)
+    path = tmp_path / name
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(CheckpointError, match=rf"{name}: damaged \(\w+\); delete .* to start"):
+        checkpoints.resume(*start())
+
+
+@pytest.mark.parametrize("content", [{"other": 1}, [1, 2], 3])
+def test_a_file_of_another_make_is_said_to_be_damaged(tmp_path: Path, content: Any) -> None:
+    checkpoints = saved(tmp_path)
+    torch.save(content, tmp_path / "last.pt")
+    with pytest.raises(CheckpointError, match="damaged"):
+        checkpoints.resume(*start())
+
+
+@pytest.mark.parametrize("name", ["last.pt", "best.pt"])
+def test_an_interrupted_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    checkpoints = saved(tmp_path)
+    before = (tmp_path / name).read_bytes()
+
+    def half(state: object, path: Path) -> None:
+        path.write_bytes(b"half of i")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("torch.save", half)
+    network, optimiser = start(seed=3)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.save_best(network)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoints.save(Progress(step=2), network, optimiser)
+    assert (tmp_path / name).read_bytes() == before
+    assert checkpoints.resume(network, optimiser).step == 1
+
+
+def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path: Path) -> None:
+    checkpoints = saved(tmp_path / "run")
+    checkpoints.remove()
+    checkpoints.remove()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_key_depends_on_every_value_and_not_on_their_order() -> None:
+    key = run_key({"a": 1, "b": {"c": 0.1}})
+    assert key == run_key({"b": {"c": 0.1}, "a": 1})
+    assert len({key, run_key({"a": 1, "b": {"c": 0.2}}), run_key({"a": 2, "b": {"c": 0.1}})}) == 3

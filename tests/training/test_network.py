@@ -1,0 +1,100 @@
+"""The head, the network around the backbone, and the refusal of a backbone without dropout."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+import torch
+from torch import nn
+
+from pipeline.encoder import SentenceEncoder, pool
+from pipeline.layout import Pooling
+from pipeline.params import HeadKind
+from pipeline.training.network import (
+    BackboneError,
+    TrainingNetwork,
+    make_head,
+    refuse_without_dropout,
+)
+from tests.tiny import WIDTH, change_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDE = 400  # 160,000 weights: their standard deviation is known to 0.2 %
+
+
+def dense(head: nn.Module) -> nn.Linear:
+    (layer,) = (part for part in head.modules() if isinstance(part, nn.Linear))
+    return layer
+
+
+@pytest.mark.parametrize("kind", get_args(HeadKind))
+def test_a_head_keeps_the_shape(kind: HeadKind) -> None:
+    assert make_head(kind, WIDTH, None, 0.02)(torch.randn(3, WIDTH)).shape == (3, WIDTH)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("mlp", math.tanh(2 * 0.5 + 1)),
+        ("linear", 2.0),
+        ("tanh_linear", 2 * math.tanh(0.5) + 1),
+    ],
+)
+def test_heads_by_hand(kind: HeadKind, value: float) -> None:
+    """Width 1, weight 2, bias 1, input 0.5."""
+    head = make_head(kind, 1, None, 0.02)
+    nn.init.constant_(dense(head).weight, 2)
+    nn.init.constant_(dense(head).bias, 1)
+    assert head(torch.tensor([[0.5]])).item() == pytest.approx(value)
+
+
+def test_without_a_std_the_head_starts_as_the_backbones_layers_do() -> None:
+    layer = dense(make_head("mlp", WIDE, None, 0.05))
+    assert float(layer.weight.detach().std()) == pytest.approx(0.05, rel=0.02)
+    assert not layer.bias.any()
+
+
+def test_a_std_is_for_weights_and_bias() -> None:
+    layer = dense(make_head("linear", WIDE, 0.3, 0.05))
+    assert float(layer.weight.detach().std()) == pytest.approx(0.3, rel=0.02)
+    assert float(layer.bias.detach().std()) == pytest.approx(0.3, rel=0.2)
+
+
+@pytest.mark.parametrize("pooling", get_args(Pooling))
+def test_the_network_is_backbone_pooling_head(tiny: Path, pooling: Pooling) -> None:
+    encoder = SentenceEncoder.load(tiny, "cpu", pooling)
+    network = TrainingNetwork(encoder, make_head("mlp", WIDTH, None, 0.02)).eval()
+    batch = encoder.tokenizer(["one sentence", "two"], padding=True, return_tensors="pt")
+    ids, mask = batch["input_ids"], batch["attention_mask"]
+    hidden = encoder.model(input_ids=ids, attention_mask=mask).last_hidden_state
+    assert torch.equal(network(ids, mask), network.head(pool(hidden, mask, pooling)))
+    names = {name.partition(".")[0] for name, _ in network.named_parameters()}
+    assert names == {"transformer", "head"}
+
+
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+def test_a_backbone_without_dropout_is_refused_by_name(own: Path) -> None:
+    change_json(own / "config.json", **NO_DROPOUT)
+    encoder = SentenceEncoder.load(own, "cpu")
+    with pytest.raises(BackboneError, match=r"backbone\.source: the/name has no dropout, so both"):
+        refuse_without_dropout(encoder, "the/name")
+
+
+@pytest.mark.parametrize("kept", NO_DROPOUT)
+def test_one_kind_of_dropout_is_enough(own: Path, kept: str) -> None:
+    change_json(own / "config.json", **(NO_DROPOUT | {kept: 0.1}))
+    refuse_without_dropout(SentenceEncoder.load(own, "cpu"), "it")
+
+
+def test_the_probe_leaves_no_trace(tiny: Path) -> None:
+    encoder = SentenceEncoder.load(tiny, "cpu")
+    before = torch.get_rng_state()
+    refuse_without_dropout(encoder, "it")
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not encoder.model.training
