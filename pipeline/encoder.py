@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from torch import Tensor
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
@@ -25,6 +27,8 @@ from pipeline.tokenise import TokenizerError, read_tokenizer
 
 # Tokenizers without a limit of their own carry a number like 10^30.
 NO_LIMIT = 10**6
+# What an encoder is made of; a repository may hold the same weights in other formats besides.
+HUB_FILES = ["*.json", "*.txt", "*.model", "model*.safetensors"]
 # As in torch.nn.functional.normalize.
 MIN_NORM = 1e-12
 
@@ -71,11 +75,12 @@ class SentenceEncoder:
             DeviceError: the device is not there.
         """
         place = resolve(device)
-        layout = Layout.read(Path(source), pooling)
-        model = _load_transformer(str(source))
+        folder = locate(str(source))
+        layout = Layout.read(folder, pooling)
+        model = _load_transformer(folder)
         torch.nn.Module.to(model, place)  # the library's wrapper has lost its types
         try:
-            tokenizer = read_tokenizer(str(source))
+            tokenizer = read_tokenizer(str(folder))
         except TokenizerError as error:
             raise EncoderError(f"{source}: {error}") from error
         if layout.max_length is None:
@@ -146,6 +151,23 @@ class SentenceEncoder:
         self.layout.write(folder, self.dimension)
 
 
+def locate(source: str) -> Path:
+    """The folder of an encoder: a local one as it is, a hub id's as it is downloaded or cached.
+
+    Raises:
+        EncoderError: neither a folder nor an id that the hub gives.
+    """
+    if Path(source).exists():
+        return Path(source)
+    try:
+        return Path(snapshot_download(source, allow_patterns=HUB_FILES))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        raise EncoderError(
+            f"{source}: no folder here, and no model id that the hub gives "
+            f"({type(error).__name__}); check the path, or the id and the connection."
+        ) from error
+
+
 def folder_version(folder: Path) -> str:
     """The version of an encoder: a hash of its folder's file names and contents, 16 digits."""
     digest = hashlib.sha256()
@@ -165,9 +187,9 @@ def _own_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> in
     return min(positions, limit) if limit < NO_LIMIT else positions
 
 
-def _load_transformer(source: str) -> PreTrainedModel:
+def _load_transformer(source: Path) -> PreTrainedModel:
     """The transformer in float32 and without its pooler, which is not used and often random."""
-    if Path(source).exists() and not (Path(source) / "config.json").is_file():
+    if not (source / "config.json").is_file():
         raise EncoderError(
             f"{source}: no config.json there; give a Hugging Face or sentence-transformers folder."
         )
@@ -176,9 +198,7 @@ def _load_transformer(source: str) -> PreTrainedModel:
             model, info = _from_pretrained(source)
         except Exception as error:  # damaged files raise whatever their reader raises
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise EncoderError(
-                f"{source}: neither a model folder nor a model id that can be loaded ({reason})."
-            ) from error
+            raise EncoderError(f"{source}: no model that can be loaded ({reason}).") from error
     # The library would draw what a file lacks at random and only log it.
     missing = sorted(info["missing_keys"])
     if missing:
@@ -189,7 +209,7 @@ def _load_transformer(source: str) -> PreTrainedModel:
     return model
 
 
-def _from_pretrained(source: str) -> tuple[PreTrainedModel, dict[str, Any]]:
+def _from_pretrained(source: Path) -> tuple[PreTrainedModel, dict[str, Any]]:
     load = partial(AutoModel.from_pretrained, source, dtype=torch.float32, output_loading_info=True)
     try:
         loaded: tuple[PreTrainedModel, dict[str, Any]] = load(add_pooling_layer=False)

@@ -19,7 +19,7 @@ from pipeline import config
 from pipeline.atomic import write_atomically
 from pipeline.batches import batch_indices, two_views
 from pipeline.device import autocast_dtype, describe, resolve
-from pipeline.encoder import SentenceEncoder, folder_version
+from pipeline.encoder import SentenceEncoder, folder_version, locate
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.params import Params
 from pipeline.prepared import Meta
@@ -31,7 +31,12 @@ from pipeline.training.curve import as_csv
 from pipeline.training.dev import CollapseError, DevSet
 from pipeline.training.display import progress_bar
 from pipeline.training.dynamics import dynamics
-from pipeline.training.network import TrainingNetwork, make_head, refuse_without_dropout
+from pipeline.training.network import (
+    TrainingNetwork,
+    freeze_embeddings,
+    make_head,
+    refuse_without_dropout,
+)
 from pipeline.training.record import Identity, write_record
 
 Report = Callable[[int, int, Mapping[str, float] | None], None]
@@ -132,7 +137,7 @@ def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, T
         # With dropout the fused kernel falls back on a slower way to the same result here.
         encoder.model.set_attn_implementation("eager")
     if settings.freeze_embeddings:
-        encoder.model.get_submodule("embeddings").requires_grad_(requires_grad=False)
+        freeze_embeddings(encoder, backbone.source)
     own_std = float(getattr(encoder.model.config, "initializer_range", 0.02))
     head = make_head(settings.head, encoder.dimension, settings.head_std, own_std)
     return encoder, TrainingNetwork(encoder, head).to(device).train()
@@ -171,8 +176,7 @@ def identify(params: Params, name: str, seed: int, prepared: Path) -> Identity:
             f"{prepared}: {data.train} sentences are fewer than one batch of "
             f"{settings.batch_size}; give more text or a smaller train.batch_size."
         )
-    folder = Path(params.backbone.source)
-    version = folder_version(folder) if folder.is_dir() else "hub"
+    version = folder_version(locate(params.backbone.source))
     objective = params.objective(name)
     return Identity(name, objective, seed, settings, params.backbone, version, data)
 

@@ -209,6 +209,22 @@ class TestLoad:
         change_json(own / "config.json", model_type="electra", embedding_size=WIDTH)
         assert type(load(own).model).__name__ == "ElectraModel"
 
+    def test_a_hub_id_is_read_with_its_modules(
+        self, own: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As for a folder: what the repository says about pooling wins over the argument."""
+        load(own, "mean").save(own)
+        asked: list[str] = []
+
+        def download(repository: str, **_: object) -> str:
+            asked.append(repository)
+            return str(own)
+
+        monkeypatch.setattr("pipeline.encoder.snapshot_download", download)
+        encoder = SentenceEncoder.load("somebody/mean-encoder", "cpu", pooling="cls")
+        assert asked == ["somebody/mean-encoder"]
+        assert encoder.layout.pooling == "mean"
+
 
 class TestRefusals:
     def refused(self, folder: Path, message: str) -> None:
@@ -219,7 +235,7 @@ class TestRefusals:
         assert "\n" not in str(caught.value)
 
     def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        self.refused(tmp_path / "nowhere", "neither a model folder nor a model id")
+        self.refused(tmp_path / "nowhere", "no folder here, and no model id that the hub gives")
 
     def test_a_folder_without_a_model(self, tmp_path: Path) -> None:
         self.refused(tmp_path, r"no config\.json there; give a Hugging Face")
@@ -227,21 +243,21 @@ class TestRefusals:
     @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"model_type": "unheard-of"}', b"{}"])
     def test_a_config_that_describes_no_model(self, own: Path, content: bytes) -> None:
         (own / "config.json").write_bytes(content)
-        self.refused(own, "neither a model folder nor a model id that can be loaded")
+        self.refused(own, "no model that can be loaded")
 
     @pytest.mark.parametrize("kept", [0, 5, 100, 20_000])
     def test_weights_that_are_cut_short(self, own: Path, kept: int) -> None:
         path = own / "model.safetensors"
         path.write_bytes(path.read_bytes()[:kept])
-        self.refused(own, "neither a model folder nor a model id that can be loaded")
+        self.refused(own, "no model that can be loaded")
 
     def test_missing_weights(self, own: Path) -> None:
         (own / "model.safetensors").unlink()
-        self.refused(own, "neither a model folder nor a model id that can be loaded")
+        self.refused(own, "no model that can be loaded")
 
     def test_weights_of_another_shape(self, own: Path) -> None:
         change_json(own / "config.json", hidden_size=WIDTH * 2)
-        self.refused(own, "neither a model folder nor a model id that can be loaded")
+        self.refused(own, "no model that can be loaded")
 
     def test_weights_that_lack_a_layer_are_not_drawn_at_random(self, own: Path) -> None:
         change_json(own / "config.json", num_hidden_layers=3)

@@ -77,3 +77,19 @@ def refuse_without_dropout(encoder: SentenceEncoder, source: str) -> None:
             "equal; set hidden_dropout_prob (or its like) above 0 in its config.json, or take "
             "another backbone."
         )
+
+
+def freeze_embeddings(encoder: SentenceEncoder, source: str) -> None:
+    """Stop training the embedding tables and their LayerNorm.
+
+    Raises:
+        BackboneError: the model keeps them elsewhere than BERT and RoBERTa do.
+    """
+    try:
+        embeddings = encoder.model.get_submodule("embeddings")
+    except AttributeError as error:
+        raise BackboneError(
+            f"train.freeze_embeddings: {source} is a {type(encoder.model).__name__}, which has no "
+            "part named embeddings; set it to false."
+        ) from error
+    embeddings.requires_grad_(requires_grad=False)

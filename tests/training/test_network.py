@@ -15,6 +15,7 @@ from pipeline.params import HeadKind
 from pipeline.training.network import (
     BackboneError,
     TrainingNetwork,
+    freeze_embeddings,
     make_head,
     refuse_without_dropout,
 )
@@ -98,3 +99,10 @@ def test_the_probe_leaves_no_trace(tiny: Path) -> None:
     refuse_without_dropout(encoder, "it")
     assert torch.equal(torch.get_rng_state(), before)
     assert not encoder.model.training
+
+
+def test_embeddings_that_are_kept_elsewhere_cannot_be_frozen(tiny: Path) -> None:
+    encoder = SentenceEncoder.load(tiny, "cpu")
+    del encoder.model.embeddings
+    with pytest.raises(BackboneError, match=r"train\.freeze_embeddings: .* has no part named"):
+        freeze_embeddings(encoder, str(tiny))
