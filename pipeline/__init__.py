@@ -1,0 +1,1 @@
+"""From sentences to trained, measured and compared encoders; one module a stage."""

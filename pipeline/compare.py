@@ -2,8 +2,8 @@
 
     python -m pipeline.compare --metrics metrics --scores scores --curves curves --out results
 
-Writes comparison.md, comparison.json, curves.json, curves.svg and curves.png. Equal inputs give
-equal bytes.
+Each half, STS and transfer, is compared where the metrics hold it. Writes comparison.md,
+comparison.json, curves.json, curves.svg and curves.png. Equal inputs give equal bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from pipeline.atomic import write_atomically
 from pipeline.comparison.curves import read_curves, rows_for_dvc
-from pipeline.comparison.numbers import dev_scores, rows, twins
+from pipeline.comparison.numbers import dev_scores, order, rows, twins
 from pipeline.comparison.plot import draw, image
 from pipeline.comparison.runs import read_runs
 from pipeline.comparison.tables import Comparison, as_json, as_markdown
@@ -43,10 +43,17 @@ def _run(options: argparse.Namespace) -> None:
             "(2,000 is usual) and the seed 0 or more."
         )
     found = twins(runs, options.scores, resamples=resamples, seed=seed)
-    measured = rows(runs)
-    encoders = [(row.objective, k) for row in measured for k in row.seeds]
+    encoders = [(name, k) for name in order(runs) for k in runs.by_objective[name]]
     curves = read_curves(options.curves, encoders)
-    comparison = Comparison(runs, measured, found, dev_scores(curves), resamples, seed)
+    comparison = Comparison(
+        runs=runs,
+        sts=rows(runs, "sts"),
+        transfer=rows(runs, "transfer"),
+        twins=found,
+        dev=dev_scores(curves),
+        resamples=resamples,
+        seed=seed,
+    )
     figure = draw(curves)
     table = as_markdown(comparison)
     write_atomically(out / "comparison.md", table.encode())

@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from pipeline import hub
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,9 +32,7 @@ JSON_LINES = (".jsonl", ".jsonl.gz", ".jsonl.xz")
 PARQUET = (".parquet",)
 FORMATS = (*TEXT, *JSON_LINES, *PARQUET)
 
-_HUB = re.compile(r"hf://datasets/(?P<name>[^/@]+/[^/@]+)/(?P<file>.+)")
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
-_INSTALL = "install it with: pip install -e '.[pipeline]'"
 
 
 class CorpusError(ValueError):
@@ -119,7 +119,7 @@ def _nearest(path: Path) -> str:
     close = difflib.get_close_matches(path.name, names, n=1)
     if close:
         return f"; did you mean {str(folder / close[0])!r}?"
-    return "; give a local file or hf://datasets/<owner>/<name>/<file>"
+    return f"; give a local file or {hub.FORM}"
 
 
 def _check_format(source: str) -> None:
@@ -128,32 +128,14 @@ def _check_format(source: str) -> None:
 
 
 def _fetch(source: str, revision: str | None) -> Path:
-    """Path of a hub file, downloaded or cached; as always in `datasets`, a local folder wins."""
-    match = _HUB.fullmatch(source)
-    if match is None:
-        allowed = "hf://datasets/<owner>/<name>/<file> (its revision in corpus.revision)"
+    if not hub.is_file(source):
+        allowed = f"{hub.FORM} (its revision in corpus.revision)"
         raise _error(source, f"is no source; give a local file or {allowed}")
     _check_format(source)
     try:
-        import datasets  # noqa: PLC0415 - GPU images without it train on local files
-    except ImportError as error:
-        raise _error(source, f"needs the library `datasets`; {_INSTALL}") from error
-    name, file = match.group("name", "file")
-    try:
-        builder = datasets.load_dataset_builder(name, data_files=file, revision=revision)
-        (url,) = builder.config.data_files["train"]
-        return Path(datasets.DownloadManager().download(url))
-    except Exception as error:
-        at = "" if revision is None else f" at revision {revision!r}"
-        what = f"cannot be fetched{at} ({type(error).__name__}: {_first_sentence(error)})"
-        todo = "check name and connection, or download the file and give its local path"
-        raise _error(source, f"{what}; {todo}") from error
-
-
-def _first_sentence(error: Exception) -> str:
-    if type(error) is FileNotFoundError:  # `datasets` lists all suffixes it knows: two pages
-        return "no such file there, or no access to it"
-    return (str(error).splitlines() or [""])[0].rstrip(".")[:200]
+        return hub.fetch(source, revision)
+    except hub.HubError as error:
+        raise _error(source, str(error)) from error
 
 
 def _rows(path: Path, source: str, column: str) -> Iterator[str | None]:
@@ -215,7 +197,7 @@ def _parquet(path: Path, source: str, column: str) -> Iterator[str | None]:
         import pyarrow as pa  # noqa: PLC0415 - like `datasets`, not on bare GPU images
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError as error:
-        raise _error(source, f"needs the library `pyarrow`; {_INSTALL}") from error
+        raise _error(source, f"needs the library `pyarrow`; {hub.INSTALL}") from error
     if path.stat().st_size == 0:
         return
     try:
@@ -229,7 +211,7 @@ def _parquet(path: Path, source: str, column: str) -> Iterator[str | None]:
                     number += 1
                     yield _value(value, source, f"row {number}", column)
     except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
-        reason = _first_sentence(error)
+        reason = hub.reason(error)
         raise _error(source, f"is no readable Parquet file ({reason}); fetch it again") from error
 
 

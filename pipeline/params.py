@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pipeline.bounds import number
 from pipeline.layout import Pooling
 from pipeline.objectives import OBJECTIVES, Objective
+from pipeline.senteval.classifier import ClassifierName, SettingName
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
 
@@ -57,10 +58,12 @@ class TrainParams:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluateParams:
-    """Where SentEval's folders are and which tasks to run."""
+    """Where SentEval's folders are, which tasks to run, and how the transfer tasks are scored."""
 
     data: str
     tasks: str
+    setting: SettingName
+    classifier: ClassifierName
     batch_size: int = number(at_least=1, unit="sentences")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -14,14 +14,21 @@ import pytest
 from pipeline.compare import main
 from pipeline.comparison.bootstrap import Interval
 from pipeline.comparison.tables import reading
-from pipeline.metrics import Identity, metrics, scores_archive
-from pipeline.senteval.sts import PUBLISHED_PAIRS, StsResult, SubsetScore, TaskScore, spearman
+from pipeline.metrics import Measured, metrics, scores_archive
+from pipeline.senteval.benchmark import Result
+from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore, spearman
+from pipeline.senteval.transfer import TransferResult, TransferScore
+from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+
+if TYPE_CHECKING:
+    from pipeline.senteval.classifier import ClassifierName, SettingName
+    from pipeline.senteval.known import Label
 
 close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
 CURVE = "step,dev_spearman,loss\n0,50.0,3.1\n50,61.5,2.2\n100,60.25,2.0\n"
 
 
-def result(tasks: dict[str, int], noise: float, seed: int) -> StsResult:
+def result(tasks: dict[str, int], noise: float, seed: int, label: Label = "other") -> StsResult:
     """Cosines that follow gold up to noise of its own, on tasks with so many pairs."""
     scores = []
     for task, pairs in tasks.items():
@@ -30,8 +37,17 @@ def result(tasks: dict[str, int], noise: float, seed: int) -> StsResult:
         cosine = gold + noise * draw.normal(size=pairs)
         score = spearman(cosine, gold)
         subsets = {"test": SubsetScore(score, pairs)}
-        scores.append(TaskScore(task, score, score, subsets, cosine, gold))
-    return StsResult(tuple(scores), tuple(task for task in PUBLISHED_PAIRS if task not in tasks))
+        scores.append(TaskScore(task, score, score, subsets, cosine, gold, label))
+    return StsResult(tuple(scores), tuple(task for task in STS_TASKS if task not in tasks))
+
+
+def transfer_result(accuracies: dict[str, float], label: Label = "other") -> TransferResult:
+    scores = [
+        TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label, 1.0, 1.0)
+        for task, accuracy in accuracies.items()
+    ]
+    missing = [task for task in TRANSFER_TASKS if task not in accuracies]
+    return TransferResult(tuple(scores), tuple(missing) if accuracies else ())
 
 
 class Project:
@@ -47,12 +63,18 @@ class Project:
         *,
         noise: float = 2,
         tasks: dict[str, int] | None = None,
+        transfer: dict[str, float] | None = None,
+        setting: SettingName = "fast",
+        classifier: ClassifierName = "mlp",
         data: str = "sample",
+        label: Label = "other",
         curve: str | None = CURVE,
     ) -> None:
-        found = result(tasks or {"STS-B": 300}, noise, seed)
-        identity = Identity(f"{objective}-{seed}", "abc", objective, seed)
-        text = json.dumps(metrics(identity, found, Path(data)))
+        found = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
+        accuracies = transfer_result(transfer or {}, label)
+        both = Result(found, accuracies, setting, classifier)
+        measured = Measured(f"{objective}-{seed}", "abc", objective, seed)
+        text = json.dumps(metrics(measured, both, Path(data)))
         self.write(f"metrics/{objective}/{seed}.json", text.encode())
         self.write(f"scores/{objective}/{seed}.npz", scores_archive(found))
         if curve is not None:
@@ -199,15 +221,113 @@ class TestCaption:
     def test_the_sample_must_not_be_put_beside_published_numbers(self, project: Project) -> None:
         project.add("info_nce")
         project.compare()
-        assert "(STS-B 300 pairs instead of 1,379): the numbers must not" in project.markdown()
+        assert (
+            "**Not comparable (the files of STS-B are not the benchmark's): the numbers must not "
+            "be put beside published ones.**"
+        ) in project.markdown()
         assert project.json()["comparable_to_published"] is False
 
     def test_the_published_test_sets_need_no_warning(self, project: Project) -> None:
-        project.add("info_nce", tasks=PUBLISHED_PAIRS, data="senteval")
+        tasks = {task: 100 + k for k, task in enumerate(STS_TASKS)}
+        project.add("info_nce", tasks=tasks, data="senteval", label="benchmark")
         project.compare()
         assert "Measured on `senteval`; avg of seven." in project.markdown()
         assert "must not" not in project.markdown()
         assert "Missing" not in project.markdown()
+
+
+ALL_SEVEN = dict(zip(TRANSFER_TASKS, (80.0, 85.0, 94.0, 89.0, 84.0, 88.0, 75.0), strict=True))
+
+
+class TestTransfer:
+    def table(self, project: Project) -> list[list[str]]:
+        """Cells of the transfer table, without its rule."""
+        blocks = project.markdown().split("\n\n")
+        place = next(k for k, block in enumerate(blocks) if block.startswith("Accuracy in percent"))
+        header, _, *body = blocks[place + 1].splitlines()
+        return [[cell.strip() for cell in line.split("|")[1:-1]] for line in (header, *body)]
+
+    def test_columns_are_those_of_the_papers_table(self, project: Project) -> None:
+        """The mean of 80, 85, 94, 89, 84, 88 and 75 is 85."""
+        project.add("info_nce", transfer=dict(reversed(ALL_SEVEN.items())))
+        assert project.compare() == 0
+        header, row = self.table(project)
+        assert header[2:] == ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC", "avg"]
+        assert row[:2] == ["`info_nce`", "n = 1"]
+        assert row[2:] == ["80.00", "85.00", "94.00", "89.00", "84.00", "88.00", "75.00", "85.00"]
+        assert "classifier `mlp`. Measured on `sample`; avg of seven." in project.markdown()
+
+    def test_seeds_give_mean_and_deviation_and_twins_their_difference(
+        self, project: Project
+    ) -> None:
+        """Seeds at 60 and 62: 61 with deviation sqrt(2); the modified form at 64: 3 more."""
+        project.add("vicreg", 1, transfer={"TREC": 60.0})
+        project.add("vicreg", 2, transfer={"TREC": 62.0})
+        project.add("vicreg_modified", 1, transfer={"TREC": 64.0})
+        project.compare()
+        assert self.table(project)[1:] == [
+            ["`vicreg`", "n = 2", "61.00 ± 1.41", "61.00 ± 1.41"],
+            ["`vicreg_modified`", "n = 1", "64.00", "64.00"],
+            ["*modified - original*", "", "*+3.00*", "*+3.00*"],
+        ]
+        found = project.json()["transfer"]
+        assert found["objectives"]["vicreg"] == {
+            "seeds": [1, 2],
+            "scores": {
+                task: {"mean": 61.0, "deviation": close(2**0.5)} for task in ("TREC", "avg")
+            },
+        }
+        assert found["differences"] == {"vicreg_modified": {"TREC": 3.0, "avg": 3.0}}
+
+    def test_the_caption_says_setting_and_classifier(self, project: Project) -> None:
+        project.add("info_nce", transfer={"MR": 70.0}, setting="test", classifier="logistic")
+        project.compare()
+        assert "Setting `test`, classifier `logistic`." in project.markdown()
+        found = project.json()["transfer"]
+        assert (found["setting"], found["classifier"]) == ("test", "logistic")
+        assert found["counts"] == {"MR": {"all": 400}}
+        assert found["labels"] == {"MR": "other"}
+
+    def test_other_data_must_not_be_put_beside_published_numbers(self, project: Project) -> None:
+        project.add("info_nce", transfer={"MR": 70.0, "TREC": 60.0}, setting="test")
+        project.compare()
+        assert (
+            "(the files of MR, TREC are not the benchmark's): the numbers must not be put beside "
+            "published ones.**"
+        ) in project.markdown()
+        assert project.json()["transfer"]["comparable_to_published"] is False
+
+    def test_nor_must_the_benchmark_with_another_setting(self, project: Project) -> None:
+        project.add("info_nce", transfer=ALL_SEVEN, label="benchmark", setting="fast")
+        project.compare()
+        assert "(papers report setting `test` with classifier `mlp`): the" in project.markdown()
+        assert project.json()["transfer"]["comparable_to_published"] is False
+
+    def test_the_benchmark_with_the_setting_of_papers_needs_no_warning(
+        self, project: Project
+    ) -> None:
+        project.add("info_nce", transfer=ALL_SEVEN, label="benchmark", setting="test")
+        project.compare()
+        assert "must not" not in project.markdown()
+        assert project.json()["transfer"]["comparable_to_published"] is True
+
+    def test_without_transfer_results_there_is_no_table(self, project: Project) -> None:
+        project.add("info_nce")
+        project.compare()
+        assert "Accuracy" not in project.markdown()
+        assert "transfer" not in project.json()
+
+    def test_transfer_results_alone_are_compared_without_scores_or_intervals(
+        self, project: Project
+    ) -> None:
+        for objective, accuracy in (("vicreg", 60.0), ("vicreg_modified", 61.0)):
+            project.add(objective, tasks={}, transfer={"MR": accuracy})
+            (project.folder / "scores" / objective / "1.npz").unlink()
+        assert project.compare() == 0
+        assert "Spearman" not in project.markdown()
+        assert {"objectives", "pairs", "average_label", "twins"}.isdisjoint(project.json())
+        assert project.json()["transfer"]["differences"]["vicreg_modified"]["MR"] == 1.0
+        assert list(project.json()["dev"]) == ["vicreg", "vicreg_modified"]
 
 
 class TestIntervals:
@@ -353,6 +473,39 @@ class TestExitCode1WithOneSentence:
         project.add("info_nce")
         project.add("vicreg", data="senteval")
         assert "has data senteval, info_nce/1 has sample" in self.refused(project, capsys)
+
+    @pytest.mark.parametrize(
+        ("other", "message"),
+        [
+            ({"setting": "test"}, "has setting test, info_nce/1 has fast"),
+            ({"classifier": "logistic"}, "has classifier logistic, info_nce/1 has mlp"),
+            ({"label": "benchmark"}, "'MR': 'benchmark'}, info_nce/1 has {"),
+            ({"transfer": {"TREC": 1.0}}, "has tasks STS-B, TREC, info_nce/1 has STS-B, MR"),
+            ({"transfer": {}}, "has tasks STS-B, info_nce/1 has STS-B, MR"),
+        ],
+    )
+    def test_for_transfer_tasks_that_were_measured_otherwise(
+        self,
+        project: Project,
+        capsys: pytest.CaptureFixture[str],
+        other: dict[str, Any],
+        message: str,
+    ) -> None:
+        project.add("info_nce", transfer={"MR": 1.0})
+        project.add("vicreg", **({"transfer": {"MR": 2.0}} | other))
+        sentence = self.refused(project, capsys)
+        assert message in sentence
+        assert "of the same data, with the same setting and classifier" in sentence
+
+    def test_for_metrics_from_before_labels(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        project.add("mhe")
+        path = project.folder / "metrics" / "mhe" / "1.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        del content["sts"]["STS-B"]["label"]
+        path.write_text(json.dumps(content), encoding="utf-8")
+        assert "KeyError('label')); evaluate the encoder again" in self.refused(project, capsys)
 
     @pytest.mark.parametrize(
         ("name", "content"),

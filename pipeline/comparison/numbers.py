@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.comparison.curves import Curve
+    from pipeline.comparison.runs import HalfName
 
 AVERAGE = "avg"
 CONTRASTIVE = ("info_nce", "arccon", "mpt", "met")
@@ -33,7 +34,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Row:
-    """One objective's scores by task, the average last."""
+    """One objective's scores by task of a half, the average last."""
 
     objective: str
     seeds: tuple[int, ...]
@@ -46,7 +47,6 @@ class Twins:
 
     original: str
     modified: str
-    differences: dict[str, float]  # of the two rows' means, by task, the average last
     seeds: tuple[int, ...]  # that both were trained with
     intervals: dict[str, Interval]  # over those seeds; empty if there are none
 
@@ -59,21 +59,41 @@ class DevScores:
     last: Spread
 
 
-def row(runs: Runs, objective: str) -> Row:
+def row(runs: Runs, objective: str, half: HalfName) -> Row:
     """Summarises an objective over its seeds."""
     by_seed = runs.by_objective[objective]
+    measured = [run.halves[half] for run in by_seed.values()]
     scores = {
-        task: _spread([run.spearman[task] for run in by_seed.values()]) for task in runs.any.pairs
+        task: _spread([one.scores[task] for one in measured]) for task in runs.half(half).scores
     }
-    scores[AVERAGE] = _spread([run.average for run in by_seed.values()])
+    scores[AVERAGE] = _spread([one.average for one in measured])
     return Row(objective, tuple(by_seed), scores)
 
 
-def rows(runs: Runs) -> list[Row]:
-    """All objectives in the order of the paper's Table 2, then whatever else was measured."""
+def rows(runs: Runs, half: HalfName) -> list[Row]:
+    """All objectives in `order`; none if no task of this half ran."""
+    return [row(runs, name, half) for name in order(runs)] if runs.half(half).scores else []
+
+
+def order(runs: Runs) -> list[str]:
+    """Objectives in the order of the paper's Table 2, then whatever else was measured."""
     known = [*CONTRASTIVE, *(name for original in ORIGINALS for name in names(original))]
     others = sorted(set(runs.by_objective) - set(known))
-    return [row(runs, name) for name in (*known, *others) if name in runs.by_objective]
+    return [name for name in (*known, *others) if name in runs.by_objective]
+
+
+def differences(rows: list[Row]) -> dict[str, dict[str, float]]:
+    """Modified less original by task, of the rows' means, for each modified form that has both."""
+    scores = {row.objective: row.scores for row in rows}
+    pairs = [names(original) for original in ORIGINALS]
+    return {
+        modified: {
+            task: scores[modified][task].mean - scores[original][task].mean
+            for task in scores[modified]
+        }
+        for original, modified in pairs
+        if original in scores and modified in scores
+    }
 
 
 def names(original: str) -> tuple[str, str]:
@@ -96,7 +116,9 @@ def dev_scores(curves: list[Curve]) -> dict[str, DevScores]:
 
 
 def twins(runs: Runs, scores: Path, *, resamples: int, seed: int) -> list[Twins]:
-    """Differences of each pair whose two members were measured."""
+    """Intervals of each pair whose two members were measured, on the STS tasks."""
+    if not runs.half("sts").scores:
+        return []
     present = [names(original) for original in ORIGINALS]
     return [
         _twins(runs, pair, scores, resamples=resamples, seed=seed)
@@ -108,13 +130,11 @@ def twins(runs: Runs, scores: Path, *, resamples: int, seed: int) -> list[Twins]
 def _twins(runs: Runs, pair: tuple[str, str], scores: Path, *, resamples: int, seed: int) -> Twins:
     before, after = (runs.by_objective[name] for name in pair)
     shared = tuple(sorted(before.keys() & after.keys()))
-    original, modified = (row(runs, name).scores for name in pair)
-    differences = {task: modified[task].mean - original[task].mean for task in original}
     intervals = {}
     if shared:
         both = [[by_seed[k] for k in shared] for by_seed in (before, after)]
         intervals = _intervals(both[0], both[1], scores, resamples=resamples, seed=seed)
-    return Twins(*pair, differences, shared, intervals)
+    return Twins(*pair, shared, intervals)
 
 
 def _intervals(
@@ -122,7 +142,7 @@ def _intervals(
 ) -> dict[str, Interval]:
     # Tasks are resampled independently, although STS-B took some of its pairs from STS12 to 16.
     resampled = {}
-    for task in original[0].pairs:
+    for task in original[0].halves["sts"].scores:
         paired = read_paired_scores(scores, original, modified, task)
         resampled[task] = resampled_differences(task, paired, resamples=resamples, seed=seed)
     resampled[AVERAGE] = np.mean(list(resampled.values()), axis=0)

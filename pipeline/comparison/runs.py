@@ -6,50 +6,83 @@ Files lie at `<folder>/<objective>/<seed>.json` (metrics) and `.npz` (cosines an
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pipeline.comparison.bootstrap import PairedScores, Ranking, spearman_of_counts
-from pipeline.senteval.sts import PUBLISHED_PAIRS, STS_TASKS, DataError
+from pipeline.senteval.benchmark import HALVES
+from pipeline.senteval.sts import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+HalfName = Literal["sts", "transfer"]
 
 # Metrics are rounded to 6 digits; a larger gap means scores of another run.
 STALE_DIFFERENCE = 1e-4
 
 
 @dataclass(frozen=True)
+class Half:
+    """The tasks of one half that ran, in the order in which they are reported; perhaps none."""
+
+    scores: dict[str, float]  # Spearman x 100, or accuracy in percent
+    counts: dict[str, int | dict[str, int]]  # pairs, or rows of each part
+    labels: dict[str, str]
+    average: float  # NaN if no task ran
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """Tasks whose data is not the published benchmark."""
+        return tuple(task for task, label in self.labels.items() if label != "benchmark")
+
+
+@dataclass(frozen=True)
 class Run:
-    """One encoder's metrics."""
+    """One encoder's metrics; setting and classifier are None if no transfer task ran."""
 
     objective: str
     seed: int
-    spearman: dict[str, float]  # by task, in the order of STS_TASKS
-    pairs: dict[str, int]
-    average: float
     data: str
     missing: tuple[str, ...]
+    halves: dict[HalfName, Half]
+    setting: str | None
+    classifier: str | None
+
+    @property
+    def conditions(self) -> dict[str, Any]:
+        """What must be equal in all encoders that are compared."""
+        sts, transfer = self.halves["sts"], self.halves["transfer"]
+        return {
+            "data": self.data,
+            "tasks": ", ".join([*sts.scores, *transfer.scores]),
+            "missing": ", ".join(self.missing) or "none",
+            "pairs": sts.counts,
+            "rows": transfer.counts,
+            "labels": sts.labels | transfer.labels,
+            "setting": self.setting,
+            "classifier": self.classifier,
+        }
 
 
 @dataclass(frozen=True)
 class Runs:
-    """All encoders, measured on the same tasks of the same data."""
+    """All encoders, measured under the same conditions."""
 
     by_objective: dict[str, dict[int, Run]]
 
     @property
     def any(self) -> Run:
-        """Whichever; data, tasks, pairs and missing tasks are equal in all."""
+        """Whichever; its conditions are those of all."""
         return next(iter(next(iter(self.by_objective.values())).values()))
 
-    @property
-    def unlike_published(self) -> tuple[str, ...]:
-        """Tasks whose number of pairs shows that they are not the published test sets."""
-        return tuple(task for task, n in self.any.pairs.items() if n != PUBLISHED_PAIRS[task])
+    def half(self, name: HalfName) -> Half:
+        """Tasks, counts and labels of a half; its scores are those of one encoder."""
+        return self.any.halves[name]
 
 
 def read_runs(
@@ -81,13 +114,7 @@ def read_runs(
     for path in paths:
         run = _read_run(path)
         first = first or run
-        for what in ("data", "pairs", "missing"):
-            here, there = getattr(run, what), getattr(first, what)
-            if here != there:
-                raise DataError(
-                    f"metrics: {path} has {what} {here}, {first.objective}/{first.seed} has "
-                    f"{there}; evaluate all encoders on the same tasks of the same data."
-                )
+        _check_alike(path, run, first)
         runs.setdefault(run.objective, {})[run.seed] = run
     return Runs({name: dict(sorted(by_seed.items())) for name, by_seed in runs.items()})
 
@@ -112,19 +139,32 @@ def read_paired_scores(
     return PairedScores(gold, cosines[: len(original)], cosines[len(original) :])
 
 
+def _check_alike(path: Path, run: Run, first: Run) -> None:
+    expected = first.conditions
+    for what, here in run.conditions.items():
+        if here != expected[what]:
+            raise DataError(
+                f"metrics: {path} has {what} {here}, {first.objective}/{first.seed} has "
+                f"{expected[what]}; evaluate all encoders on the same tasks of the same data, "
+                "with the same setting and classifier."
+            )
+
+
 def _read_run(path: Path) -> Run:
     objective = path.parent.name
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        sts = found["sts"]
         run = Run(
             objective=objective,
             seed=int(path.stem),
-            spearman={task: float(sts[task]["spearman"]) for task in STS_TASKS if task in sts},
-            pairs={task: int(sts[task]["pairs"]) for task in STS_TASKS if task in sts},
-            average=float(found["average"]),
             data=str(found["data"]),
             missing=tuple(found["missing"]),
+            halves={
+                "sts": _half(found, "sts", "spearman", "pairs", "average"),
+                "transfer": _half(found, "transfer", "accuracy", "counts", "transfer_average"),
+            },
+            setting=found["setting"] if "transfer" in found else None,
+            classifier=found["classifier"] if "transfer" in found else None,
         )
         said = (found["objective"], found["seed"])
     except (ValueError, TypeError, KeyError) as error:
@@ -140,6 +180,19 @@ def _read_run(path: Path) -> Run:
     return run
 
 
+def _half(found: dict[str, Any], name: HalfName, score: str, counts: str, average: str) -> Half:
+    by_task = found.get(name, {})
+    tasks = [task for task in HALVES[name] if task in by_task]
+    if set(tasks) != {task for task in found["tasks"] if task in HALVES[name]}:
+        raise ValueError(f"tasks and {name} differ")
+    return Half(
+        scores={task: float(by_task[task][score]) for task in tasks},
+        counts={task: by_task[task][counts] for task in tasks},
+        labels={task: str(by_task[task]["label"]) for task in tasks},
+        average=float(found[average]) if tasks else math.nan,
+    )
+
+
 def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndarray]:
     path = folder / run.objective / f"{run.seed}.npz"
     try:
@@ -152,9 +205,10 @@ def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndar
         ) from None
     everything = np.ones((1, len(gold)), dtype=np.int64)
     found = float(spearman_of_counts(everything, Ranking(gold), [Ranking(cosine)])[0, 0])
-    if abs(found - run.spearman[task]) > STALE_DIFFERENCE:
+    said = run.halves["sts"].scores[task]
+    if abs(found - said) > STALE_DIFFERENCE:
         raise DataError(
             f"scores: {path} gives {found:.4f} on {task}, the metrics say "
-            f"{run.spearman[task]:.4f}; evaluate the encoder again to write both."
+            f"{said:.4f}; evaluate the encoder again to write both."
         )
     return cosine, gold

@@ -1,0 +1,109 @@
+"""Stage: an encoder's folder -> its metrics, for any sentence-transformers or Hugging Face folder.
+
+    python -m pipeline.evaluate --encoder DIR --data DIR --tasks sts,transfer --out FILE.json
+
+The metrics hold nothing that differs between equal runs and are never put into the encoder's
+folder. What the tasks are and how they are scored stands in `pipeline.senteval`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from pipeline.atomic import write_atomically
+from pipeline.encoder import SentenceEncoder, folder_version
+from pipeline.evaluation.arguments import parser
+from pipeline.evaluation.display import Display
+from pipeline.evaluation.tables import notes, tables
+from pipeline.metrics import Measured, metrics, scores_archive
+from pipeline.senteval.benchmark import measure, read
+from pipeline.senteval.sts import DataError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import numpy as np
+
+    from pipeline.senteval.benchmark import Result, Tasks
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if metrics were written, 1 with one sentence if not."""
+    options = parser(__doc__).parse_args(argv)
+    try:
+        _run(options)
+    except (ValueError, OSError) as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    _check_paths(options.encoder, [path for path in (options.out, options.scores) if path])
+    chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
+    encoder = SentenceEncoder.load(options.encoder, options.device, options.pooling)
+    measured = identify(options.encoder)
+    result = _measure(encoder, chosen, options)
+    if options.scores:
+        write_atomically(options.scores, scores_archive(result.sts))
+    text = json.dumps(metrics(measured, result, options.data), indent=2, allow_nan=False)
+    write_atomically(options.out, f"{text}\n".encode())
+    console = Console()
+    for table in tables(measured.encoder, result):
+        console.print(table)
+    for note in notes(result, options.data):
+        console.print(note, soft_wrap=True)
+
+
+def identify(folder: Path) -> Measured:
+    """An encoder's id is `<objective>-<seed>` from its `triad.json`, else its folder's name."""
+    card = folder / "triad.json"
+    try:
+        known = json.loads(card.read_text(encoding="utf-8")) if card.is_file() else {}
+        objective, seed = known.get("objective"), known.get("seed")
+    except (ValueError, AttributeError) as error:
+        raise DataError(
+            f"encoder: {card} is not a JSON object ({error}); save the encoder again."
+        ) from None
+    named = objective is not None and seed is not None
+    name = f"{objective}-{seed}" if named else folder.resolve().name
+    return Measured(name, folder_version(folder), objective, seed)
+
+
+def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespace) -> Result:
+    def encode(sentences: list[str], progress: Callable[[int], None]) -> np.ndarray:
+        return encoder.encode(sentences, options.batch_size, progress)
+
+    with Display(encode, len(chosen)) as display:
+        return measure(
+            display.encode,
+            chosen,
+            options.setting,
+            options.classifier,
+            begin=display.begin,
+            advance=display.advance,
+        )
+
+
+def _check_paths(encoder: Path, written: list[Path]) -> None:
+    if not (encoder / "config.json").is_file() and not (encoder / "modules.json").is_file():
+        raise DataError(
+            f"encoder: {encoder} is no encoder's folder (it has no config.json or modules.json); "
+            "give a sentence-transformers or Hugging Face folder."
+        )
+    for path in written:
+        if path.resolve().is_relative_to(encoder.resolve()):
+            raise DataError(
+                f"out: {path} lies in the encoder's folder, whose version is the hash of what it "
+                "holds; write the metrics elsewhere."
+            )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

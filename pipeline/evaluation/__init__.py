@@ -1,0 +1,1 @@
+"""Parts of the evaluation stage; the stage itself is pipeline/evaluate.py."""

@@ -1,0 +1,55 @@
+"""Which of the tasks that were asked for a folder has. Nothing is read here."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from pipeline.senteval.known import SIMCSE
+from pipeline.senteval.sts_files import DataError, find_downstream
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def select(
+    data: Path,
+    tasks: Sequence[str],
+    folders: Mapping[str, str],
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Tasks with and without a folder, each once and in the order of `folders`.
+
+    Args:
+        data: SentEval's `downstream` folder or its parent.
+        tasks: Names of tasks or groups.
+        folders: Each known task's folder in `downstream`.
+        groups: Names that stand for several tasks.
+
+    Raises:
+        DataError: A name is unknown, or none of the tasks is there.
+    """
+    groups = groups or {}
+    for task in tasks:
+        if task not in groups and task not in folders:
+            raise DataError(_unknown(task, [*groups, *folders]))
+    named = {one for task in tasks for one in groups.get(task, (task,))}
+    wanted = [task for task in folders if task in named]
+    root = find_downstream(data)
+    present = tuple(task for task in wanted if (root / folders[task]).is_dir())
+    if not present:
+        such = ", ".join(f"{folders[task]}/" for task in wanted[:2])
+        raise DataError(
+            f"data: {data} holds none of {', '.join(wanted)}; "
+            f"give a folder with {such}, ... in SentEval's layout, or "
+            f"bring one in with python -m pipeline.senteval.fetch --source {SIMCSE}."
+        )
+    return present, tuple(task for task in wanted if task not in present)
+
+
+def _unknown(task: str, known: list[str]) -> str:
+    near = difflib.get_close_matches
+    close = near(task, known, n=1) or near(task.upper(), known, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"tasks: unknown task {task!r}{hint} Known: {', '.join(known)}."

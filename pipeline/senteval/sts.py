@@ -1,0 +1,140 @@
+"""Scores of the seven tasks of semantic textual similarity; `sts_tasks` says what they are.
+
+A task's score is Spearman's correlation of cosine and gold over all its pairs together, the
+setting that SimCSE calls 'all'. The mean over subsets, which older papers give, stands beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.senteval.similarity import (
+    EmbeddingError,
+    Encode,
+    cosine_scores,
+    pearson,
+    spearman,
+)
+from pipeline.senteval.sts_files import DataError, Pairs, read_sts_benchmark
+from pipeline.senteval.sts_tasks import STS_TASKS, StsData, read_sts
+
+if TYPE_CHECKING:
+    from pipeline.senteval.known import Label
+
+__all__ = [
+    "STS_TASKS",
+    "DataError",
+    "EmbeddingError",
+    "Encode",
+    "Pairs",
+    "StsData",
+    "StsResult",
+    "TaskScore",
+    "cosine_scores",
+    "pearson",
+    "read_sts",
+    "read_sts_benchmark",
+    "score_sts",
+    "spearman",
+]
+
+
+@dataclass(frozen=True)
+class SubsetScore:
+    """Spearman x 100 within one subset."""
+
+    spearman: float
+    pairs: int
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """One task's correlations x 100, and the cosines and gold scores that they come from."""
+
+    task: str
+    spearman: float  # over all pairs together
+    pearson: float  # over all pairs together
+    subsets: dict[str, SubsetScore]
+    cosine: np.ndarray  # (pairs,)
+    gold: np.ndarray  # (pairs,)
+    label: Label  # whether the data is the published benchmark
+
+    @property
+    def pairs(self) -> int:
+        """Scored pairs of all subsets."""
+        return len(self.gold)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the subsets' Spearman, each subset counting once."""
+        return float(np.mean([subset.spearman for subset in self.subsets.values()]))
+
+    @property
+    def weighted_mean(self) -> float:
+        """Mean of the subsets' Spearman, each pair counting once."""
+        subsets = self.subsets.values()
+        return sum(subset.spearman * subset.pairs for subset in subsets) / self.pairs
+
+
+@dataclass(frozen=True)
+class StsResult:
+    """Scores of the tasks that ran, in the order of `STS_TASKS`, and what had no data."""
+
+    scores: tuple[TaskScore, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def average(self) -> float:
+        """Mean Spearman of the tasks that ran; published averages are over all seven."""
+        if not self.scores:
+            raise ValueError("average: no STS task ran; ask for sts or for one of its tasks.")
+        return float(np.mean([score.spearman for score in self.scores]))
+
+    def __getitem__(self, task: str) -> TaskScore:
+        return {score.task: score for score in self.scores}[task]
+
+
+def score_sts(encode: Encode, data: StsData) -> TaskScore:
+    """Encodes a task's pairs together and scores them together and by subset.
+
+    Args:
+        encode: Gives a (number of sentences, D) array for a list of sentences.
+        data: From `read_sts`.
+
+    Raises:
+        EmbeddingError: Embeddings are not finite, zero or all alike.
+    """
+    task, subsets = data.task, data.subsets
+    everything = Pairs(
+        name=task,
+        first=tuple(sentence for subset in subsets for sentence in subset.first),
+        second=tuple(sentence for subset in subsets for sentence in subset.second),
+        gold=np.concatenate([subset.gold for subset in subsets]),
+    )
+    cosine, gold = cosine_scores(encode, everything), everything.gold
+    ends = np.cumsum([len(subset) for subset in subsets])
+    parts = np.split(cosine, ends[:-1])
+    return TaskScore(
+        task=task,
+        spearman=spearman(cosine, gold),
+        pearson=pearson(cosine, gold),
+        subsets={
+            subset.name: SubsetScore(_subset_spearman(task, part, subset), len(subset))
+            for subset, part in zip(subsets, parts, strict=True)
+        },
+        cosine=cosine,
+        gold=gold,
+        label=data.label,
+    )
+
+
+def _subset_spearman(task: str, cosine: np.ndarray, subset: Pairs) -> float:
+    if np.ptp(cosine) == 0:
+        raise EmbeddingError(
+            f"{task}/{subset.name}: all {len(subset)} pairs have the same cosine; "
+            "a rank correlation needs at least two: check the encoder."
+        )
+    return spearman(cosine, subset.gold)

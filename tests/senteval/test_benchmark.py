@@ -1,0 +1,129 @@
+"""Both halves in one call, for anybody's model."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.senteval import evaluate
+from pipeline.senteval.benchmark import measure, read
+from pipeline.senteval.sts_files import DataError
+from pipeline.senteval.sts_tasks import STS_TASKS
+from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "data" / "sample"
+REAL = ROOT.parent / "shared" / "data" / "senteval"
+needs_real_data = pytest.mark.skipif(
+    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
+)
+
+
+def words(sentences: list[str]) -> np.ndarray:
+    """How often words of each of 64 kinds occur, and a constant."""
+    embeddings = np.ones((len(sentences), 65), np.float32)
+    for row, sentence in enumerate(sentences):
+        for word in sentence.split():
+            embeddings[row, zlib.crc32(word.encode()) % 64] += 1
+    return embeddings
+
+
+def never(sentences: list[str]) -> np.ndarray:
+    pytest.fail(f"{len(sentences)} sentences were encoded")
+
+
+def test_both_halves_are_scored_on_what_a_folder_has() -> None:
+    result = evaluate(words, str(SAMPLE), setting="fast")
+    assert [score.task for score in result.scores] == ["STS-B", "MR", "TREC"]
+    assert result.sts.average == result.sts["STS-B"].spearman
+    assert result.transfer.average == pytest.approx(
+        (result.transfer["MR"].accuracy + result.transfer["TREC"].accuracy) / 2
+    )
+    assert {score.label for score in result.scores} == {"other"}
+    assert (result.setting, result.classifier) == ("fast", "mlp")
+    assert len(result.missing) == 11
+
+
+@pytest.mark.parametrize("tasks", ["STS-B, TREC", ["TREC", "STS-B"]])
+def test_tasks_are_named_in_a_text_or_a_list(tasks: str | Sequence[str]) -> None:
+    result = evaluate(words, SAMPLE, tasks, setting="fast")
+    assert [score.task for score in result.scores] == ["STS-B", "TREC"]
+    assert result.missing == ()
+
+
+def test_a_half_without_data_does_not_keep_the_other_from_running(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE / "TREC", tmp_path / "TREC")
+    result = evaluate(words, tmp_path, setting="fast")
+    assert [score.task for score in result.scores] == ["TREC"]
+    assert result.sts.missing == STS_TASKS
+    assert result.sts.scores == ()
+    assert result.transfer.missing == tuple(task for task in TRANSFER_TASKS if task != "TREC")
+
+
+def test_damaged_data_is_refused_before_anything_is_encoded(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE / "STS", tmp_path / "STS")
+    (tmp_path / "MR").mkdir()
+    with pytest.raises(DataError, match=r"rt-polarity\.pos is missing"):
+        evaluate(never, tmp_path)
+
+
+@needs_real_data
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [("STS-B", "STS/STSBenchmark/sts-test.csv"), ("SICK-R", "SICK/SICK_test_annotated.txt")],
+)
+def test_a_truncated_sts_file_is_refused(tmp_path: Path, task: str, name: str) -> None:
+    lines = (REAL / "downstream" / name).read_bytes().splitlines(keepends=True)
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"".join(lines[:1000]))
+    message = rf"{path.name} was cut short: it has 1,000 lines, the published file {len(lines):,};"
+    with pytest.raises(DataError, match=message):
+        evaluate(never, tmp_path, task)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"setting": "tset"}, "setting: unknown setting 'tset'; known: test, fast"),
+        ({"classifier": "svm"}, "classifier: unknown classifier 'svm'; known: mlp, logistic"),
+    ],
+)
+def test_an_unknown_method_is_refused(option: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        evaluate(never, SAMPLE, **cast("Any", option))
+
+
+def test_the_callers_random_state_is_left_as_it_was() -> None:
+    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # noqa: NPY002
+    evaluate(words, SAMPLE, "STS-B,TREC", setting="fast")
+    after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # noqa: NPY002
+    assert after == states
+
+
+def test_who_watches_is_told_each_task_and_all_of_the_classifiers_work() -> None:
+    begun: list[str] = []
+    done: list[float] = []
+    tasks = read(SAMPLE, "STS-B,TREC")
+    assert len(tasks) == 2
+    measure(words, tasks, "fast", "mlp", begin=begun.append, advance=done.append)
+    assert begun == ["STS-B", "TREC"]
+    assert sum(done) == pytest.approx(1)
+
+
+@needs_real_data
+@pytest.mark.slow
+def test_the_real_trec_and_stsb_are_the_benchmark() -> None:
+    result = evaluate(words, REAL, "STS-B,TREC", setting="fast")
+    assert {score.label for score in result.scores} == {"benchmark"}
+    assert result.transfer["TREC"].accuracy > 50

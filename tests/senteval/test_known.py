@@ -1,0 +1,124 @@
+"""What counts as the published benchmark, what as other data, and what is refused as damaged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.senteval.known import HEAD_LINES, check, known_files
+from pipeline.senteval.sts_files import DataError
+from pipeline.senteval.sts_tasks import STS_TASKS
+from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "data" / "sample"
+REAL = ROOT.parent / "shared" / "data" / "senteval"
+needs_real_data = pytest.mark.skipif(
+    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
+)
+
+PUBLISHED_LINES = {
+    "MR": 5331 + 5331,
+    "CR": 2407 + 1368,
+    "SUBJ": 5000 + 5000,
+    "MPQA": 3312 + 7294,
+    "SST2": 67349 + 872 + 1821,
+    "TREC": 5452 + 500,
+    "MRPC": 4077 + 1726,
+    "STS-B": 5749 + 1500 + 1379,
+    "SICK-R": 4501 + 501 + 4928,
+    "STS12": 2 * 3108,
+    "STS13": 2 * 1500,
+    "STS14": 2 * 3750,
+    "STS15": 2 * 8500,
+    "STS16": 2 * 9183,
+}
+
+
+def copy(task: str, into: Path) -> Path:
+    """The published files of a task in a folder of their own."""
+    for file in known_files()[task]:
+        target = into / file.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REAL / "downstream" / file.path, target)
+    return into
+
+
+def cut(path: Path, lines: int) -> None:
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:lines]))
+
+
+def test_all_fourteen_tasks_are_known_with_their_lines() -> None:
+    assert set(known_files()) == {*STS_TASKS, *TRANSFER_TASKS}
+    lines = {task: sum(file.lines for file in files) for task, files in known_files().items()}
+    assert lines == PUBLISHED_LINES
+
+
+def test_checksums_have_the_length_of_sha256() -> None:
+    for file in (file for files in known_files().values() for file in files):
+        assert len(file.sha256) == 64
+        assert file.head == "-" or len(file.head) == 64
+
+
+@needs_real_data
+@pytest.mark.parametrize("task", PUBLISHED_LINES)
+def test_the_published_files_are_the_benchmark(task: str) -> None:
+    assert check(REAL, task) == "benchmark"
+
+
+@pytest.mark.parametrize("task", ["MR", "TREC", "STS-B"])
+def test_the_sample_is_other_data(task: str) -> None:
+    assert check(SAMPLE, task) == "other"
+
+
+@needs_real_data
+@pytest.mark.parametrize("lines", [HEAD_LINES, 1000, 5330])
+def test_a_published_file_that_was_cut_short_is_refused(tmp_path: Path, lines: int) -> None:
+    cut(copy("MR", tmp_path) / "MR" / "rt-polarity.neg", lines)
+    message = rf"rt-polarity\.neg was cut short: it has {lines:,} lines, the published file 5,331; "
+    with pytest.raises(DataError, match=message + "get it with SentEval's get_transfer_data.bash"):
+        check(tmp_path, "MR")
+
+
+@needs_real_data
+def test_a_published_file_that_lost_the_end_of_its_last_line_is_refused(tmp_path: Path) -> None:
+    path = copy("TREC", tmp_path) / "TREC" / "TREC_10.label"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(DataError, match="cut short: it has 499 lines, the published file 500"):
+        check(tmp_path, "TREC")
+
+
+@needs_real_data
+def test_a_published_file_with_an_altered_line_is_other_data(tmp_path: Path) -> None:
+    path = copy("TREC", tmp_path) / "TREC" / "train_5500.label"
+    path.write_bytes(path.read_bytes().replace(b"Russia", b"Prussia"))
+    assert check(tmp_path, "TREC") == "other"
+
+
+@needs_real_data
+def test_files_that_no_score_needs_may_be_absent_or_other_but_not_cut_short(tmp_path: Path) -> None:
+    folder = copy("STS-B", tmp_path) / "STS" / "STSBenchmark"
+    (folder / "sts-train.csv").unlink()
+    (folder / "sts-dev.csv").write_text("of one's own\n")
+    assert check(tmp_path, "STS-B") == "benchmark"
+    shutil.copy(REAL / "downstream/STS/STSBenchmark/sts-train.csv", folder)
+    cut(folder / "sts-train.csv", 100)
+    with pytest.raises(DataError, match=r"sts-train\.csv was cut short"):
+        check(tmp_path, "STS-B")
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE / "MR", tmp_path / "MR")
+    (tmp_path / "MR" / "rt-polarity.pos").write_bytes(b"")
+    with pytest.raises(DataError, match=r"rt-polarity\.pos was cut short: it has 0 lines"):
+        check(tmp_path, "MR")
+
+
+def test_a_missing_file_is_named_with_its_lines_and_where_to_get_it(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE / "TREC", tmp_path / "TREC")
+    (tmp_path / "TREC" / "TREC_10.label").unlink()
+    message = r"TREC_10\.label is missing; the published file has 500 lines: get it .* SimCSE's"
+    with pytest.raises(DataError, match=message):
+        check(tmp_path, "TREC")

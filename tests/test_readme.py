@@ -1,0 +1,57 @@
+"""The README says what the files say: its tables are committed results, its code runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipeline.objectives import OBJECTIVES
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EMBEDDED = re.findall(r"<!-- (\S+\.md) -->\n(.*?)<!-- end -->", README, re.DOTALL)
+
+
+def test_the_sample_and_the_real_run_are_shown() -> None:
+    assert [path for path, _ in EMBEDDED] == ["results/comparison.md", "results/wiki/comparison.md"]
+
+
+@pytest.mark.parametrize(("path", "shown"), EMBEDDED, ids=[path for path, _ in EMBEDDED])
+def test_a_table_is_the_committed_file(path: str, shown: str) -> None:
+    assert shown.strip() == (ROOT / path).read_text(encoding="utf-8").strip()
+
+
+def test_links_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for n in OBJECTIVES if "_dissipation" not in n and not n.endswith(("norm", "centred"))],
+)
+def test_every_objective_stands_in_the_table(name: str) -> None:
+    assert f"| `{name}` |" in README
+
+
+def snippets() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_five_lines_load_embed_and_compare(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the embedded backbone in place of a trained encoder, which a clone does not have."""
+    first = snippets()[0].replace(
+        "models/vicreg_modified/42", str(ROOT / "backbones/bert-mini-wiki")
+    )
+    assert len([line for line in first.splitlines() if line]) <= 5
+    exec(first, {})
+    assert -1 <= float(capsys.readouterr().out) <= 1
+
+
+def test_the_objective_alone_is_one_import() -> None:
+    import torch  # noqa: PLC0415 - as the snippet's reader would have it
+
+    anchor, positive = torch.randn(4, 8), torch.randn(4, 8)
+    scope = {"anchor": anchor, "positive": positive}
+    exec(snippets()[1], scope)
+    assert scope["weight"].shape == (4, 4)
