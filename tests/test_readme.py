@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pipeline.objectives import OBJECTIVES
@@ -22,7 +23,8 @@ def test_a_table_is_the_committed_file(path: str, shown: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#:]+)\)", prose):
         assert (ROOT / target).exists(), target
 
 
@@ -34,13 +36,15 @@ def test_every_objective_stands_in_the_table(name: str) -> None:
     assert f"| `{name}` |" in README
 
 
-def snippets() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def snippet(word: str) -> str:
+    """The README's Python that holds a word."""
+    (found,) = (s for s in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if word in s)
+    return found
 
 
 def test_the_five_lines_load_embed_and_compare(capsys: pytest.CaptureFixture[str]) -> None:
     """With the embedded backbone in place of a trained encoder, which a clone does not have."""
-    first = snippets()[0].replace(
+    first = snippet("SentenceEncoder").replace(
         "models/vicreg_modified/42", str(ROOT / "backbones/bert-mini-wiki")
     )
     assert len([line for line in first.splitlines() if line]) <= 5
@@ -53,5 +57,20 @@ def test_the_objective_alone_is_one_import() -> None:
 
     anchor, positive = torch.randn(4, 8), torch.randn(4, 8)
     scope = {"anchor": anchor, "positive": positive}
-    exec(snippets()[1], scope)
+    exec(snippet("OBJECTIVES"), scope)
     assert scope["weight"].shape == (4, 4)
+
+
+def test_any_model_is_measured_in_three_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    code = snippet("evaluate").replace("SentEval/data", str(ROOT / "data/sample"))
+    code = code.replace('sample")', 'sample", setting="fast")')
+    assert len([line for line in code.splitlines() if line]) <= 3
+    exec(code, {"encode": letters})
+    sts, transfer = map(float, capsys.readouterr().out.split())
+    assert -100 <= sts <= 100
+    assert 0 <= transfer <= 100
+
+
+def letters(texts: list[str]) -> np.ndarray:
+    """How often each letter occurs: somebody else's model."""
+    return np.array([[text.lower().count(chr(97 + k)) + 0.1 for k in range(26)] for text in texts])
