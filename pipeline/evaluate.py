@@ -67,13 +67,14 @@ def identify(folder: Path) -> Measured:
     try:
         known = json.loads(card.read_text(encoding="utf-8")) if card.is_file() else {}
         objective, seed = known.get("objective"), known.get("seed")
+        dev_spearman = known.get("best", {}).get("dev_spearman")
     except (ValueError, AttributeError) as error:
         raise DataError(
             f"encoder: {card} is not a JSON object ({error}); save the encoder again."
         ) from None
     named = objective is not None and seed is not None
     name = f"{objective}-{seed}" if named else folder.resolve().name
-    return Measured(name, folder_version(folder), objective, seed)
+    return Measured(name, folder_version(folder), objective, seed, dev_spearman)
 
 
 def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespace) -> Result:

@@ -23,12 +23,21 @@ QUANTILES = 101
 
 @dataclass(frozen=True)
 class Measured:
-    """Who was measured; objective and seed are None for an encoder that Triad did not train."""
+    """Who was measured; what only Triad's own training records is None for other encoders.
+
+    Attributes:
+        encoder: Its id.
+        version: Hash of its folder.
+        objective: What it was trained with.
+        seed: Likewise.
+        dev_spearman: STS-B dev Spearman x 100 of its best step, by which settings are picked.
+    """
 
     encoder: str
     version: str
-    objective: str | None
-    seed: int | None
+    objective: str | None = None
+    seed: int | None = None
+    dev_spearman: float | None = None
 
 
 def metrics(measured: Measured, result: Result, data: Path) -> dict[str, Any]:
@@ -41,6 +50,7 @@ def metrics(measured: Measured, result: Result, data: Path) -> dict[str, Any]:
         "version": measured.version,
         "objective": measured.objective,
         "seed": measured.seed,
+        **({} if measured.dev_spearman is None else {"dev_spearman": measured.dev_spearman}),
         "data": data_name(data),
         "tasks": [score.task for score in result.scores],
         "missing": list(result.missing),

@@ -205,13 +205,16 @@ class TestContent:
 
 class TestIdentity:
     def test_an_encoder_of_triad_is_named_by_objective_and_seed(self, tmp_path: Path) -> None:
-        card = {"objective": "vicreg", "seed": 7, "backbone": "x"}
+        best = {"step": 50, "dev_spearman": 61.5}
+        card = {"objective": "vicreg", "seed": 7, "backbone": "x", "best": best}
         (tmp_path / "triad.json").write_text(json.dumps(card), encoding="utf-8")
         found = identify(tmp_path)
         assert (found.encoder, found.objective, found.seed) == ("vicreg-7", "vicreg", 7)
+        assert found.dev_spearman == 61.5
 
     def test_another_encoder_is_named_by_its_folder(self, tmp_path: Path) -> None:
-        assert identify(tmp_path).encoder == tmp_path.name
+        found = identify(tmp_path)
+        assert (found.encoder, found.dev_spearman) == (tmp_path.name, None)
 
     @pytest.mark.parametrize("text", ["{", "[]"])
     def test_a_broken_card_is_refused(self, tmp_path: Path, text: str) -> None:

@@ -106,7 +106,7 @@ def test_dvc_shows_metrics_and_plots(project: Project) -> None:
 def test_a_version_of_a_model_is_a_git_tag(project: Project) -> None:
     project.done("dvc", "remote", "add", "--default", "team", str(project.folder.parent / "team"))
     project.done("dvc", "push")
-    project.done("git", "tag", "vicreg-modified-42@v1.0.0")
+    project.done("git", "tag", "-a", "vicreg-modified-42@v1.0.0", "-m", "First release")
     project.done("dvc", "artifacts", "get", ".", "vicreg-modified-42", "--out", "pinned")
     assert (project.folder / "pinned" / "modules.json").is_file()
     shutil.rmtree(project.folder / "pinned")
