@@ -10,31 +10,31 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import write_atomically
+from pipeline.atomic import check_writable, write_together
 from pipeline.comparison.curves import read_curves, rows_for_dvc
 from pipeline.comparison.numbers import dev_scores, order, rows, twins
 from pipeline.comparison.plot import draw, image
 from pipeline.comparison.runs import read_runs
 from pipeline.comparison.tables import Comparison, as_json, as_markdown
+from pipeline.stage import run_stage
+
+PICTURES = ("svg", "png")
+WRITTEN = ("comparison.md", "comparison.json", "curves.json", *(f"curves.{k}" for k in PICTURES))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the tables were written, 1 with one sentence if not."""
     options = _parser().parse_args(argv)
-    try:
-        _run(options)
-    except (ValueError, OSError) as error:
-        print(f"compare: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_stage("compare", lambda: _run(options))
 
 
 def _run(options: argparse.Namespace) -> None:
     out: Path = options.out
+    for name in WRITTEN:
+        check_writable("--out", out / name)
     runs = read_runs(options.metrics, options.objectives, options.seeds)
     resamples, seed = options.resamples, options.bootstrap_seed
     if resamples < 1 or seed < 0:
@@ -56,11 +56,14 @@ def _run(options: argparse.Namespace) -> None:
     )
     figure = draw(curves)
     table = as_markdown(comparison)
-    write_atomically(out / "comparison.md", table.encode())
-    write_atomically(out / "comparison.json", _json(as_json(comparison)))
-    write_atomically(out / "curves.json", _json(rows_for_dvc(curves)))
-    for kind in ("svg", "png"):
-        write_atomically(out / f"curves.{kind}", image(figure, kind))
+    contents = (
+        table.encode(),
+        _json(as_json(comparison)),
+        _json(rows_for_dvc(curves)),
+        *(image(figure, kind) for kind in PICTURES),
+    )
+    names = (out / name for name in WRITTEN)
+    write_together(dict(zip(names, contents, strict=True)))
     print(table, end="")
     drawn = {(curve.objective, curve.seed) for curve in curves}
     without = [f"{name}-{k}" for name, k in encoders if (name, k) not in drawn]

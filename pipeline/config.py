@@ -5,7 +5,6 @@ reported in one go with the nearest known name. Not here: the schema (params.py)
 """
 
 import dataclasses
-import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,14 @@ from typing import Any
 import yaml
 
 from pipeline.objectives import OBJECTIVES
-from pipeline.params import Params, TrainParams
-from pipeline.strict import present, section, unknown, value
+from pipeline.params import ConventionsParams, Params, TrainParams
+from pipeline.senteval.benchmark import FOLDERS, HALVES
+from pipeline.senteval.sts_files import find_downstream
+from pipeline.strict import present, section, unknown
+
+# Which STS-B file picks the best step, in SentEval's folder.
+DEV_PAIRS = Path("STS", "STSBenchmark", "sts-dev.csv")
+CONVENTIONS = frozenset(field.name for field in dataclasses.fields(ConventionsParams))
 
 
 class ConfigError(ValueError):
@@ -28,16 +33,18 @@ def load(path: Path) -> Params:
         ConfigError: the file is missing, no YAML, or holds anything wrong.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        # The loader is safe: it only refuses more than yaml.SafeLoader does.
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
+    except yaml.MarkedYAMLError as error:
+        at = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
+        raise ConfigError(f"{path}{at}: is no valid YAML: {error.problem}.") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read as YAML: {error}") from error
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
     problems: list[str] = []
     params = section(Params, content, "", problems)
     # The checks below read the raw content, so that they run whatever else is wrong.
     raw = content if isinstance(content, Mapping) else {}
     _check_runs(_mapping(raw, "runs"), raw.get("objectives"), problems)
-    for key, given in _mapping(raw, "conventions").items():
-        _check_convention(str(key), given, problems)
     for name, settings in _mapping(raw, "objectives").items():
         if name in OBJECTIVES:
             _check_objective(name, settings, _mapping(raw, "train"), problems)
@@ -45,6 +52,7 @@ def load(path: Path) -> Params:
             problems.append(unknown("objectives", "objective", str(name), OBJECTIVES))
     for where in ("corpus", "backbone"):
         _check_watch(where, _mapping(raw, where), problems)
+    _check_evaluate(_mapping(raw, "evaluate"), problems)
     if params is None or problems:
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         raise ConfigError(f"{path}: " + "\n  ".join([f"{count}:", *problems]))
@@ -59,25 +67,14 @@ def _mapping(content: Mapping[Any, Any], key: str) -> Mapping[Any, Any]:
 
 def _check_runs(runs: Mapping[Any, Any], objectives: object, problems: list[str]) -> None:
     named = runs.get("objectives")
-    for name in named if isinstance(named, list) else []:
-        if not isinstance(name, str):
-            continue  # `section` has noted it
+    named = named if isinstance(named, list) else []
+    for name in dict.fromkeys(name for name in named if isinstance(name, str)):
         if name not in OBJECTIVES:
             problems.append(unknown("runs.objectives", "objective", name, OBJECTIVES))
         elif isinstance(objectives, Mapping) and name not in objectives:
-            problems.append(f"objectives.{name}: missing; add it, if only as {{}}.")
-
-
-def _check_convention(key: str, given: object, problems: list[str]) -> None:
-    every = {
-        field.name: (field, typing.get_type_hints(objective)[field.name])
-        for objective in OBJECTIVES.values()
-        for field in dataclasses.fields(objective)
-    }
-    if key in every:
-        value(*every[key], given, f"conventions.{key}", problems)
-    else:
-        problems.append(unknown("conventions", "convention", key, sorted(every)))
+            problems.append(f"objectives.{name}: missing; add its hyperparameters.")
+        if named.count(name) > 1:
+            problems.append(f"runs.objectives: {name!r} stands there more than once.")
 
 
 def _check_objective(
@@ -85,7 +82,14 @@ def _check_objective(
 ) -> None:
     where = f"objectives.{name}"
     present(OBJECTIVES[name], settings, where, problems, others=("train",))
-    if not isinstance(settings, Mapping) or "train" not in settings:
+    if not isinstance(settings, Mapping):
+        return
+    problems.extend(
+        f"{where}.{field.name}: missing; add it."
+        for field in dataclasses.fields(OBJECTIVES[name])
+        if field.name not in settings and field.name not in CONVENTIONS
+    )
+    if "train" not in settings:
         return
     replaced = present(TrainParams, settings["train"], f"{where}.train", problems)
     length = train.get("max_length")
@@ -106,3 +110,33 @@ def _check_watch(where: str, given: Mapping[Any, Any], problems: list[str]) -> N
             f"{where}.watch: must equal {where}.source for a local path ({source!r}), "
             f"got {watch!r}."
         )
+
+
+def _check_evaluate(given: Mapping[Any, Any], problems: list[str]) -> None:
+    data, dev, tasks = given.get("data"), given.get("dev"), given.get("tasks")
+    names = tasks.split(",") if isinstance(tasks, str) else []
+    known = [*HALVES, *FOLDERS]
+    problems.extend(
+        unknown("evaluate.tasks", "task", name.strip(), known)
+        for name in names
+        if name.strip() not in known
+    )
+    if not isinstance(data, str) or not Path(data).is_dir():
+        return  # evaluate says so in its own words
+    expected = (find_downstream(Path(data)) / DEV_PAIRS).as_posix()
+    if isinstance(dev, str) and dev != expected:
+        problems.append(f"evaluate.dev: must be {expected!r}, evaluate.data's own, got {dev!r}.")
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+    """YAML whose mappings hold each key once; PyYAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - as its base
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands there more than once", node.start_mark
+                )
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping

@@ -1,10 +1,14 @@
 """Where to compute and in which precision, chosen once a run."""
 
+import re
+
 import torch
+
+NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
 class DeviceError(ValueError):
-    """A device or precision that this machine does not have."""
+    """A device that this machine does not have."""
 
 
 def resolve(device: str) -> torch.device:
@@ -13,6 +17,8 @@ def resolve(device: str) -> torch.device:
     Raises:
         DeviceError: the device is unknown or not there.
     """
+    if not NAMES.fullmatch(device):
+        raise _refusal(device, "no such name")
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -21,11 +27,15 @@ def resolve(device: str) -> torch.device:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise DeviceError(
-            f"device: {device!r} cannot be used here ({str(error).splitlines()[0]}); "
-            "give auto, cpu, cuda, cuda:N or mps."
-        ) from error
+        raise _refusal(device, str(error).splitlines()[0]) from error
     return chosen
+
+
+def _refusal(device: str, reason: str) -> DeviceError:
+    return DeviceError(
+        f"device: {device!r} cannot be used here ({reason}); give auto, cpu, cuda, cuda:N or mps "
+        "as --device or train.device."
+    )
 
 
 def autocast_dtype(precision: str, device: torch.device) -> torch.dtype | None:

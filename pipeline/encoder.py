@@ -17,16 +17,16 @@ import numpy as np
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from safetensors import SafetensorError
 from torch import Tensor
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
+from pipeline.atomic import writing
 from pipeline.device import resolve
-from pipeline.layout import EncoderError, Layout, Pooling
+from pipeline.layout import EncoderError, Layout, Pooling, longest_sentence
 from pipeline.tokenise import TokenizerError, read_tokenizer
 
-# Tokenizers without a limit of their own carry a number like 10^30.
-NO_LIMIT = 10**6
 # What an encoder is made of; a repository may hold the same weights in other formats besides.
 HUB_FILES = ["*.json", "*.txt", "*.model", "model*.safetensors"]
 # As in torch.nn.functional.normalize.
@@ -83,9 +83,10 @@ class SentenceEncoder:
             tokenizer = read_tokenizer(str(folder))
         except TokenizerError as error:
             raise EncoderError(f"{source}: {error}") from error
-        if layout.max_length is None:
-            layout = replace(layout, max_length=_own_limit(model, tokenizer))
-        return cls(model, tokenizer, layout)
+        asked = layout.max_length or int(tokenizer.model_max_length)
+        special = tokenizer.num_special_tokens_to_add()
+        longest = longest_sentence(folder, asked, _positions(model), special)
+        return cls(model, tokenizer, replace(layout, max_length=longest))
 
     @property
     def dimension(self) -> int:
@@ -109,8 +110,10 @@ class SentenceEncoder:
             (N, D) float32, in the order given, whatever the batches were.
 
         Raises:
-            EncoderError: one text was given instead of a list.
+            EncoderError: one text was given instead of a list, or no batch size.
         """
+        if batch_size < 1:
+            raise EncoderError(f"encode: batch_size must be 1 or more, got {batch_size}.")
         if isinstance(sentences, str):
             raise EncoderError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
         embeddings = np.empty((len(sentences), self.dimension), dtype=np.float32)
@@ -141,14 +144,17 @@ class SentenceEncoder:
         """Write the sentence-transformers layout, float32, into an existing or new folder.
 
         `transformers.AutoModel` reads the folder too.
+
+        Raises:
+            WriteError: the folder cannot be written, or the disk is full.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        with _quiet_transformers():
-            self.model.save_pretrained(folder)
         # Encoding leaves its maximum length in the tokenizer; equal encoders have equal files.
         self.tokenizer.backend_tokenizer.no_truncation()
-        self.tokenizer.save_pretrained(folder)
-        self.layout.write(folder, self.dimension)
+        with writing(folder, SafetensorError), _quiet_transformers():
+            folder.mkdir(parents=True, exist_ok=True)
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+            self.layout.write(folder, self.dimension)
 
 
 def locate(source: str) -> Path:
@@ -178,13 +184,15 @@ def folder_version(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def _own_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    positions = int(model.config.max_position_embeddings)
-    if model.config.model_type in {"roberta", "xlm-roberta", "camembert"}:
-        # RoBERTa numbers positions from the padding id on.
-        positions -= int(model.config.pad_token_id) + 1
-    limit = int(tokenizer.model_max_length)
-    return min(positions, limit) if limit < NO_LIMIT else positions
+def _positions(model: PreTrainedModel) -> int | None:
+    """Tokens that the model has positions for; None where it does not count them, as XLNet."""
+    positions = getattr(model.config, "max_position_embeddings", None) or 0
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    padding = getattr(table, "padding_idx", None)
+    if padding is not None:
+        # RoBERTa and its kin number positions from the padding id on.
+        positions -= padding + 1
+    return positions if positions > 0 else None
 
 
 def _load_transformer(source: Path) -> PreTrainedModel:

@@ -9,12 +9,11 @@ folder. What the tasks are and how they are scored stands in `pipeline.senteval`
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from pipeline.atomic import write_atomically
+from pipeline.atomic import check_apart, check_writable, write_together
 from pipeline.encoder import SentenceEncoder, folder_version
 from pipeline.evaluation.arguments import parser
 from pipeline.evaluation.display import Display
@@ -22,6 +21,7 @@ from pipeline.evaluation.tables import notes, tables
 from pipeline.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.sts import DataError
+from pipeline.stage import run_stage
 
 if TYPE_CHECKING:
     import argparse
@@ -36,24 +36,19 @@ if TYPE_CHECKING:
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if metrics were written, 1 with one sentence if not."""
     options = parser(__doc__).parse_args(argv)
-    try:
-        _run(options)
-    except (ValueError, OSError) as error:
-        print(f"evaluate: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return run_stage("evaluate", lambda: _run(options))
 
 
 def _run(options: argparse.Namespace) -> None:
-    _check_paths(options.encoder, [path for path in (options.out, options.scores) if path])
+    given = {"--out": options.out, "--scores": options.scores}
+    _check_paths(options.encoder, {option: path for option, path in given.items() if path})
     chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
     encoder = SentenceEncoder.load(options.encoder, options.device, options.pooling)
     measured = identify(options.encoder)
     result = _measure(encoder, chosen, options)
-    if options.scores:
-        write_atomically(options.scores, scores_archive(result.sts))
     text = json.dumps(metrics(measured, result, options.data), indent=2, allow_nan=False)
-    write_atomically(options.out, f"{text}\n".encode())
+    written = {options.scores: scores_archive(result.sts)} if options.scores else {}
+    write_together(written | {options.out: f"{text}\n".encode()})
     console = Console()
     for table in tables(measured.encoder, result):
         console.print(table)
@@ -92,17 +87,19 @@ def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespac
         )
 
 
-def _check_paths(encoder: Path, written: list[Path]) -> None:
+def _check_paths(encoder: Path, written: dict[str, Path]) -> None:
     if not (encoder / "config.json").is_file() and not (encoder / "modules.json").is_file():
         raise DataError(
             f"encoder: {encoder} is no encoder's folder (it has no config.json or modules.json); "
             "give a sentence-transformers or Hugging Face folder."
         )
-    for path in written:
+    check_apart(written)
+    for option, path in written.items():
+        check_writable(option, path)
         if path.resolve().is_relative_to(encoder.resolve()):
             raise DataError(
-                f"out: {path} lies in the encoder's folder, whose version is the hash of what it "
-                "holds; write the metrics elsewhere."
+                f"{option}: {path} lies in the encoder's folder, whose version is the hash of what "
+                "it holds; write elsewhere."
             )
 
 

@@ -11,6 +11,9 @@ from typing import Any, Literal, get_args
 
 Pooling = Literal["cls", "mean", "max"]
 
+# Tokenizers without a limit of their own carry a number like 10^30.
+NO_LIMIT = 10**6
+
 _MODES = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
 
 
@@ -42,11 +45,14 @@ class Layout:
         Raises:
             EncoderError: the folder needs modules or a pooling that Triad lacks.
         """
+        if pooling not in get_args(Pooling):
+            raise EncoderError(
+                f"pooling: no such pooling {pooling!r}; give {', '.join(get_args(Pooling))}."
+            )
         if not (folder / "modules.json").is_file():
             return cls(pooling)
         kinds = {
-            str(module["type"]).rsplit(".", 1)[-1]: str(module["path"])
-            for module in _read_json(folder / "modules.json", list)
+            kind.rsplit(".", 1)[-1]: path for kind, path in _read_modules(folder / "modules.json")
         }
         unknown = kinds.keys() - {"Transformer", "Pooling", "Normalize"}
         if unknown or kinds.get("Transformer") != "" or "Pooling" not in kinds:
@@ -66,7 +72,7 @@ class Layout:
             )
         return cls(
             pooling=_read_pooling(folder / kinds["Pooling"] / "config.json"),
-            max_length=settings.get("max_seq_length"),
+            max_length=_length(folder, settings.get("max_seq_length")),
             normalise="Normalize" in kinds,
             lower_case=bool(settings.get("do_lower_case", False)),
         )
@@ -95,6 +101,54 @@ class Layout:
             folder / "sentence_bert_config.json",
             {"max_seq_length": self.max_length, "do_lower_case": self.lower_case},
         )
+
+
+def longest_sentence(folder: Path, asked: int, positions: int | None, special: int) -> int:
+    """Tokens after which a sentence is cut.
+
+    Args:
+        folder: the encoder's, for messages.
+        asked: what the folder asks for, or else its tokenizer's limit.
+        positions: tokens that the model has positions for; None where it takes any number.
+        special: tokens that the tokenizer puts around a sentence.
+
+    Raises:
+        EncoderError: nothing sets a limit, or it leaves no room for a sentence.
+    """
+    longest = min(asked, positions or asked)
+    if longest >= NO_LIMIT:
+        raise EncoderError(
+            f"{folder}: neither its model nor its tokenizer says how many tokens it takes; give "
+            "model_max_length in its tokenizer_config.json."
+        )
+    if longest <= special:
+        raise EncoderError(
+            f"{folder}: a maximum length of {longest} leaves no room beside {special} special "
+            "tokens; give a greater one."
+        )
+    return longest
+
+
+def _read_modules(path: Path) -> list[tuple[str, str]]:
+    """Type and path of each module."""
+    modules = []
+    for module in _read_json(path, list):
+        match module:
+            case {"type": str(kind), "path": str(place)}:
+                modules.append((kind, place))
+            case _:
+                raise EncoderError(f"{path}: {module!r} is no module with a type and a path.")
+    return modules
+
+
+def _length(folder: Path, given: object) -> int | None:
+    """The maximum length that sentence_bert_config.json gives, if any."""
+    if given is None or (type(given) is int and given > 0):
+        return given
+    raise EncoderError(
+        f"{folder / 'sentence_bert_config.json'}: max_seq_length must be a whole number above 0 "
+        f"or null, got {given!r}."
+    )
 
 
 def _read_pooling(path: Path) -> Pooling:

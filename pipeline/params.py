@@ -11,7 +11,11 @@ from typing import Any, Literal
 from pipeline.bounds import number
 from pipeline.layout import Pooling
 from pipeline.objectives import OBJECTIVES, Objective
+from pipeline.objectives.hyperparameters import Gate, MeanOver, PositiveGradient, View
 from pipeline.senteval.classifier import ClassifierName, SettingName
+
+# numpy's generators take 32 bits.
+LARGEST_SEED = 2**32 - 1
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
 
@@ -61,6 +65,7 @@ class EvaluateParams:
     """Where SentEval's folders are, which tasks to run, and how the transfer tasks are scored."""
 
     data: str
+    dev: str
     tasks: str
     setting: SettingName
     classifier: ClassifierName
@@ -80,7 +85,18 @@ class RunsParams:
     """The matrix of runs."""
 
     objectives: tuple[str, ...]
-    seeds: tuple[int, ...] = number(at_least=0, unit="seed")
+    seeds: tuple[int, ...] = number(at_least=0, at_most=LARGEST_SEED, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConventionsParams:
+    """Where the paper and its authors' code differ; each objective takes those it has."""
+
+    gate: Gate
+    positive_gradient: PositiveGradient
+    mean_over: MeanOver
+    mhs_negatives: View
+    mhe_exponent: Literal[2, 1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,13 +109,13 @@ class Params:
     evaluate: EvaluateParams
     compare: CompareParams
     runs: RunsParams
-    conventions: Mapping[str, Any]
+    conventions: ConventionsParams
     objectives: Mapping[str, Mapping[str, Any]]
 
     def objective(self, name: str) -> Objective:
         """The named objective with its hyperparameters and the conventions that concern it."""
         fields = {field.name for field in dataclasses.fields(OBJECTIVES[name])}
-        given = dict(self.conventions) | dict(self.objectives[name])
+        given = dataclasses.asdict(self.conventions) | dict(self.objectives[name])
         hyperparameters = {key: given[key] for key in given if key in fields}
         return OBJECTIVES[name](**hyperparameters)  # type: ignore[no-any-return]
 

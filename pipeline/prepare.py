@@ -12,23 +12,20 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import shutil
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline import config
-from pipeline.atomic import write_atomically
+from pipeline.atomic import check_apart, check_writable, replacing, write_atomically
 from pipeline.corpus import Corpus, read
 from pipeline.prepared import Meta, PrepareError, Report, as_json, histogram
+from pipeline.stage import run_stage
 from pipeline.tokenise import load_tokenizer, tokenise, vocabulary_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy.typing as npt
 
     from pipeline.tokens import TokenArrays
@@ -86,7 +83,7 @@ def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
         train=report.train,
         held_out=report.held_out,
     )
-    with _replacing(out) as folder:
+    with replacing(out) as folder:
         arrays.where(~held).save(folder / "train")
         arrays.where(held).save(folder / "held_out")
         (folder / "meta.json").write_bytes(as_json(meta))
@@ -147,46 +144,17 @@ def _check_out(out: Path) -> None:
         )
 
 
-@contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `folder` when the block ends without an error."""
-    unfinished = folder.with_name(f".{folder.name}.unfinished")
-    replaced = folder.with_name(f".{folder.name}.replaced")
-    shutil.rmtree(unfinished, ignore_errors=True)  # of a run that was killed
-    unfinished.mkdir(parents=True)
-    try:
-        yield unfinished
-        if folder.exists():
-            shutil.rmtree(replaced, ignore_errors=True)
-            folder.rename(replaced)
-        unfinished.rename(folder)
-    finally:
-        if replaced.exists() and not folder.exists():
-            replaced.rename(folder)
-        shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.rmtree(replaced, ignore_errors=True)
-
-
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the folder and the report were written, 1 with one sentence if not."""
     options = _parser().parse_args(argv)
-    try:
-        report = _run(options)
-    except (ValueError, OSError) as error:
-        print(f"prepare: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("prepare: interrupted; what it had begun to write is removed.", file=sys.stderr)
-        return 130
-    print(
-        f"{options.out}: {report.train:,} sentences to train on, {report.held_out:,} held out; "
-        f"{report.empty:,} empty and {report.duplicates:,} duplicate rows dropped; "
-        f"{report.share_truncated:.2%} cut to the training length."
-    )
-    return 0
+    left = "what it had begun to write is removed."
+    return run_stage("prepare", lambda: _run(options), left)
 
 
-def _run(options: argparse.Namespace) -> Report:
+def _run(options: argparse.Namespace) -> None:
+    check_writable("--out", options.out, folder=True)
+    check_writable("--report", options.report)
+    check_apart({"--out": options.out, "--report": options.report})
     params = config.load(options.params)
     report = prepare(
         source=params.corpus.source,
@@ -200,7 +168,11 @@ def _run(options: argparse.Namespace) -> Report:
         out=options.out,
     )
     write_atomically(options.report, as_json(report))
-    return report
+    print(
+        f"{options.out}: {report.train:,} sentences to train on, {report.held_out:,} held out; "
+        f"{report.empty:,} empty and {report.duplicates:,} duplicate rows dropped; "
+        f"{report.share_truncated:.2%} cut to the training length."
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

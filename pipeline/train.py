@@ -6,24 +6,23 @@ was interrupted goes on from its last evaluation when it is started again.
 """
 
 import argparse
-import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch.nn.utils import clip_grad_norm_
 
 from pipeline import config
-from pipeline.atomic import write_atomically
+from pipeline.atomic import replacing, write_atomically
 from pipeline.batches import batch_indices, two_views
 from pipeline.device import autocast_dtype, describe, resolve
 from pipeline.encoder import SentenceEncoder, folder_version, locate
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.params import Params
 from pipeline.prepared import Meta
-from pipeline.senteval.sts import read_sts_benchmark
+from pipeline.senteval.sts_files import read_sts_benchmark
+from pipeline.stage import run_stage
 from pipeline.strict import unknown
 from pipeline.tokens import TokenArrays
 from pipeline.training.checkpoint import Checkpoints, Progress, run_key
@@ -37,26 +36,13 @@ from pipeline.training.network import (
     make_head,
     refuse_without_dropout,
 )
+from pipeline.training.places import Places
 from pipeline.training.record import Identity, write_record
 
+# Of NumPy's and scikit-learn's seeds.
+SEEDS = 2**32
+
 Report = Callable[[int, int, Mapping[str, float] | None], None]
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where a run reads and writes.
-
-    Attributes:
-        prepared: folder of the prepare stage.
-        model: the encoder's folder, replaced as a whole.
-        curve: the curve's CSV file.
-        checkpoints: folder that survives an interruption.
-    """
-
-    prepared: Path
-    model: Path
-    curve: Path
-    checkpoints: Path
 
 
 def train(identity: Identity, dev: DevSet, places: Places, report: Report) -> Progress:
@@ -74,8 +60,10 @@ def train(identity: Identity, dev: DevSet, places: Places, report: Report) -> Pr
     Raises:
         CollapseError: the embeddings became equal or not finite.
         BackboneError: the backbone has no dropout.
+        WriteError: a place cannot be written, or holds what no training wrote.
         KeyboardInterrupt: passed on; the next call resumes.
     """
+    places.check()
     settings, objective = identity.settings, identity.objective
     device = resolve(settings.device)
     torch.manual_seed(identity.seed)
@@ -146,24 +134,25 @@ def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, T
 def _write(
     places: Places, encoder: SentenceEncoder, identity: Identity, progress: Progress, steps: int
 ) -> None:
-    """Write curve and encoder; the folder appears whole or not at all."""
-    write_atomically(places.curve, as_csv(progress.rows))
-    unfinished = places.model.with_name(f".{places.model.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    encoder.save(unfinished)
-    write_record(unfinished, identity, progress, steps, describe(encoder.model.device))
-    shutil.rmtree(places.model, ignore_errors=True)
-    unfinished.rename(places.model)
+    """Write encoder and curve; the folder appears whole, after the curve, or not at all."""
+    with replacing(places.model) as folder:
+        encoder.save(folder)
+        write_record(folder, identity, progress, steps, describe(encoder.model.device))
+        write_atomically(places.curve, as_csv(progress.rows))
 
 
 def identify(params: Params, name: str, seed: int, prepared: Path) -> Identity:
     """Join configuration and prepared data into what one run depends on.
 
     Raises:
-        ConfigError: an unknown objective, or data prepared for other settings.
+        ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
     """
     if name not in params.objectives:
         raise config.ConfigError(unknown("train", "objective", name, params.objectives))
+    if not 0 <= seed < SEEDS:
+        raise config.ConfigError(
+            f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
+        )
     settings, data = params.train_for(name), Meta.load(prepared)
     if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
         raise config.ConfigError(
@@ -197,34 +186,30 @@ def main(argv: list[str] | None = None) -> int:
     """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
     arguments = _parser().parse_args(argv)
     places = Places(arguments.prepared, arguments.model, arguments.curve, arguments.checkpoints)
+    left = f"the same command resumes from {places.checkpoints}."
+    return run_stage("train", lambda: _run(arguments, places), left)
+
+
+def _run(arguments: argparse.Namespace, places: Places) -> None:
+    places.check()
     name, seed = arguments.objective, arguments.seed
+    params = config.load(arguments.params)
+    identity = identify(params, name, seed, arguments.prepared)
+    pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
     try:
-        params = config.load(arguments.params)
-        identity = identify(params, name, seed, arguments.prepared)
-        pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
         with progress_bar(f"{name}-{seed}") as report:
             progress = train(identity, DevSet(pairs, params.evaluate.batch_size), places, report)
     except (CollapseError, NonFiniteEmbeddingsError) as error:
         reason = str(error).rstrip(".")
-        sys.stderr.write(
-            f"train: {name} with seed {seed} collapsed: {reason}. Try a lower learning rate (now "
+        raise ValueError(
+            f"{name} with seed {seed} collapsed: {reason}. Try a lower learning rate (now "
             f"{identity.settings.learning_rate}), or another margin, temperature or coefficient "
-            f"(now {identity.objective}); no encoder was written.\n"
-        )
-        return 1
-    except (ValueError, OSError) as error:
-        sys.stderr.write(f"train: {error}\n")
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            f"train: interrupted; the same command resumes from {places.checkpoints}.\n"
-        )
-        return 130
+            f"(now {identity.objective}); no encoder was written."
+        ) from error
     sys.stdout.write(
         f"{name}-{seed}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
         f"{progress.rows[-1]['dev_spearman']:.2f} at the last, written to {places.model}\n"
     )
-    return 0
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pipeline.compare import main
 from pipeline.comparison.bootstrap import Interval
@@ -19,6 +21,7 @@ from pipeline.senteval.benchmark import Result
 from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore, spearman
 from pipeline.senteval.transfer import TransferResult, TransferScore
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+from tests.tiny import change_json
 
 if TYPE_CHECKING:
     from pipeline.senteval.classifier import ClassifierName, SettingName
@@ -165,7 +168,25 @@ class TestTable:
         assert project.compare("--objectives", "info_nce", "mhe", "--seeds", "42") == 1
         message = capsys.readouterr().err
         assert message.startswith("compare: metrics: ")
-        assert message.endswith("mhe/42.json is missing; run pipeline.evaluate first.\n")
+        assert message.endswith("metrics holds no mhe/42.json; run pipeline.evaluate first.\n")
+
+    @pytest.mark.parametrize(
+        ("asked", "absent"),
+        [
+            (("--objectives", "info_nce", "mhe"), "mhe/<seed>.json"),
+            (("--seeds", "42", "43"), "<objective>/43.json"),
+        ],
+    )
+    def test_a_name_or_seed_of_which_nothing_is_there_is_not_left_out(
+        self,
+        project: Project,
+        capsys: pytest.CaptureFixture[str],
+        asked: tuple[str, ...],
+        absent: str,
+    ) -> None:
+        project.add("info_nce", 42)
+        assert project.compare(*asked) == 1
+        assert f"metrics holds no {absent}; run" in capsys.readouterr().err
 
     def test_columns_are_the_tasks_that_ran_and_their_average(self, project: Project) -> None:
         project.add("info_nce", tasks={"STS12": 100, "STS-B": 50})
@@ -505,7 +526,7 @@ class TestExitCode1WithOneSentence:
         content = json.loads(path.read_text(encoding="utf-8"))
         del content["sts"]["STS-B"]["label"]
         path.write_text(json.dumps(content), encoding="utf-8")
-        assert "KeyError('label')); evaluate the encoder again" in self.refused(project, capsys)
+        assert "(it lacks 'label'); evaluate the encoder again" in self.refused(project, capsys)
 
     @pytest.mark.parametrize(
         ("name", "content"),
@@ -539,6 +560,88 @@ class TestExitCode1WithOneSentence:
         project.add("vicreg_modified")
         (project.folder / "scores" / "vicreg" / "1.npz").unlink()
         assert "has no scores of STS-B" in self.refused(project, capsys)
+
+    @pytest.mark.parametrize("kept", [0, 10, 500, 3000])
+    def test_for_scores_that_are_cut_short(
+        self, project: Project, capsys: pytest.CaptureFixture[str], kept: int
+    ) -> None:
+        project.add("vicreg")
+        project.add("vicreg_modified")
+        path = project.folder / "scores" / "vicreg" / "1.npz"
+        path.write_bytes(path.read_bytes()[:kept])
+        assert "vicreg/1.npz has no scores of STS-B that can be" in self.refused(project, capsys)
+
+    @settings(
+        max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    )
+    @given(place=st.integers(0, 5_500))
+    def test_for_scores_with_a_flipped_bit_or_not_at_all(
+        self, project: Project, capsys: pytest.CaptureFixture[str], place: int
+    ) -> None:
+        """Some bits of the format mean nothing; no other way out than these two."""
+        project.add("vicreg")
+        project.add("vicreg_modified")
+        path = project.folder / "scores" / "vicreg" / "1.npz"
+        content = bytearray(path.read_bytes())
+        content[place % len(content)] ^= 4
+        path.write_bytes(content)
+        assert project.compare() in (0, 1)
+
+    @pytest.mark.parametrize(
+        ("cosine", "gold", "message"),
+        [
+            ([0.1, 0.2], [1.0], "cosine has shape (2,), gold (1,)"),
+            ([[0.1]], [[1.0]], "cosine has shape (1, 1), gold (1, 1)"),
+            ([float("nan"), 0.2], [1.0, 2.0], "a cosine or gold score is not finite"),
+            (["a", "b"], [1.0, 2.0], "has no scores of STS-B that can be read"),
+        ],
+    )
+    def test_for_scores_that_are_no_pairs(
+        self,
+        project: Project,
+        capsys: pytest.CaptureFixture[str],
+        cosine: list[Any],
+        gold: list[Any],
+        message: str,
+    ) -> None:
+        project.add("vicreg")
+        project.add("vicreg_modified")
+        arrays = {"STS-B/cosine": np.array(cosine), "STS-B/gold": np.array(gold)}
+        np.savez(
+            project.folder / "scores" / "vicreg" / "1.npz",
+            allow_pickle=False,
+            **arrays,
+        )
+        assert message in self.refused(project, capsys)
+
+    @pytest.mark.parametrize("objective", [[1], {"a": 1}, 7])
+    def test_for_an_objective_that_is_no_name(
+        self, project: Project, capsys: pytest.CaptureFixture[str], objective: object
+    ) -> None:
+        project.add("mhe")
+        change_json(project.folder / "metrics" / "mhe" / "1.json", objective=objective)
+        assert "mhe/1.json was measured on" in self.refused(project, capsys)
+
+    def test_for_scores_in_the_metrics_that_are_not_finite(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        project.add("mhe", transfer={"MR": float("inf")})
+        assert "transfer holds scores that are not finite" in self.refused(project, capsys)
+
+    @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"step,dev_spearman\n1,\x80\n"])
+    def test_for_a_curve_that_is_no_text(
+        self, project: Project, capsys: pytest.CaptureFixture[str], content: bytes
+    ) -> None:
+        project.add("mhe")
+        project.write("curves/mhe/1.csv", content)
+        assert "mhe/1.csv is no CSV text" in self.refused(project, capsys)
+
+    def test_for_a_place_that_cannot_be_written_before_anything_is_read(
+        self, project: Project, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        project.write("file", b"")
+        assert project.compare(out="file") == 1
+        assert "comparison.md cannot be written, as" in capsys.readouterr().err
 
     def test_for_scores_of_another_run(
         self, project: Project, capsys: pytest.CaptureFixture[str]

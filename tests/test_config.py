@@ -65,7 +65,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
             "conventions.gate": "sideways",
             "conventions.gaet": "cross_view",
             "objectives.info_nce": {"temperature": -1, "temprature": 1},
-            "objectives.vicreg": {"train": {"learning_rate": 0, "epoch": 1}},
+            "objectives.vicreg.train": {"learning_rate": 0, "epoch": 1},
             "objectives.infonce": {},
         },
     )
@@ -79,7 +79,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         "evaluate: expected a mapping of keys, got [1].",
         "runs.objectives: unknown objective 'vicregg'; did you mean 'vicreg'? Known: info_nce, ",
         "conventions.gate: expected one of 'cross_view', 'within_view', got 'sideways'.",
-        "conventions: unknown convention 'gaet'; did you mean 'gate'? Known: ",
+        "conventions: unknown key 'gaet'; did you mean 'gate'? Known: ",
         "objectives.info_nce.temperature: -1 is out of range; it must be above 0.0 (cosine).",
         "objectives.info_nce: unknown key 'temprature'; did you mean 'temperature'? Known: ",
         "objectives.vicreg.train.learning_rate: 0 is out of range; it must be above 0.0",
@@ -114,10 +114,21 @@ def test_every_key_must_be_there(tmp_path: Path, path: str) -> None:
         ("compare.resamples", 99, "at least 100 (resamples)"),
         ("runs.seeds", [], "expected a list of at least one whole number, got []"),
         ("runs.seeds", [1, "2"], "expected a list of at least one whole number"),
-        ("runs.seeds", [1, -2], "-2 is out of range; it must be at least 0 (seed)"),
+        (
+            "runs.seeds",
+            [1, -2],
+            "-2 is out of range; it must be at least 0 and at most 4294967295 (seed)",
+        ),
         ("runs.objectives", [["info_nce"]], "expected a list of at least one text"),
-        ("runs.objectives", ["mhs"], "objectives.mhs: missing; add it, if only as {}."),
-        ("conventions", None, "conventions: expected a mapping, got None"),
+        ("runs.objectives", ["mhs"], "objectives.mhs: missing; add its hyperparameters."),
+        ("conventions", None, "conventions: expected a mapping of keys, got None"),
+        ("conventions.mean_over", MISSING, "conventions.mean_over: missing; add it."),
+        ("conventions.margin", 0.9, "conventions: unknown key 'margin'"),
+        ("objectives.vicreg_modified.margin", MISSING, "vicreg_modified.margin: missing; add it."),
+        ("runs.objectives", ["vicreg", "vicreg"], "'vicreg' stands there more than once."),
+        ("runs.seeds", [2**32], "it must be at least 0 and at most 4294967295 (seed)"),
+        ("evaluate.tasks", "STSB", "unknown task 'STSB'; did you mean 'STS-B'? Known: sts, "),
+        ("evaluate.dev", "other.csv", "evaluate.dev: must be "),
         ("objectives.info_nce", None, "info_nce: expected a mapping of keys, got None"),
         ("objectives.info_nce.temperature", None, "temperature: expected a number, got None"),
         ("objectives.info_nce.train", 3, "info_nce.train: expected a mapping of keys, got 3"),
@@ -165,13 +176,27 @@ def test_a_file_that_is_no_mapping_is_one_problem(tmp_path: Path, content: str) 
         config.load(path)
 
 
-@pytest.mark.parametrize("content", [b"a: [1", b"\xff\xfe\x00", None])
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a: 1\nb: [1", r"params\.yaml, line 2: is no valid YAML: expected ',' or ']'"),
+        (
+            b"a: 1\na: 2",
+            r"params\.yaml.* is no valid YAML: the key 'a' stands there more than once",
+        ),
+        (b"\xff\xfe\x00", r"params\.yaml: cannot be read: 'utf-8' codec"),
+        (None, r"params\.yaml: cannot be read: .* No such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(
+    tmp_path: Path, content: bytes | None, message: str
+) -> None:
     path = tmp_path / "params.yaml"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ConfigError, match=r"params\.yaml: cannot be read as YAML"):
+    with pytest.raises(ConfigError, match=message) as caught:
         config.load(path)
+    assert "\n" not in str(caught.value)
 
 
 def test_an_objective_replaces_settings_of_its_own_loop(tmp_path: Path) -> None:
@@ -183,7 +208,7 @@ def test_an_objective_replaces_settings_of_its_own_loop(tmp_path: Path) -> None:
 
 
 def test_conventions_reach_only_objectives_that_have_the_field(tmp_path: Path) -> None:
-    params = load(tmp_path, conventions={"gate": "within_view", "mhe_exponent": 1})
+    params = load(tmp_path, **{"conventions.gate": "within_view"})
     assert dataclasses.asdict(params.objective("vicreg_modified"))["gate"] == "within_view"
     assert "gate" not in dataclasses.asdict(params.objective("vicreg"))
 
@@ -191,8 +216,10 @@ def test_conventions_reach_only_objectives_that_have_the_field(tmp_path: Path) -
 def test_an_objectives_own_value_wins_over_the_convention(tmp_path: Path) -> None:
     params = load(
         tmp_path,
-        conventions={"gate": "within_view"},
-        **{"objectives.vicreg_modified.gate": "cross_view"},
+        **{
+            "conventions.gate": "within_view",
+            "objectives.vicreg_modified.gate": "cross_view",
+        },
     )
     assert dataclasses.asdict(params.objective("vicreg_modified"))["gate"] == "cross_view"
 

@@ -12,9 +12,14 @@ def test_auto_finds_a_device_that_computes() -> None:
     assert torch.ones(2, device=resolve("auto")).sum() == 2
 
 
-@pytest.mark.parametrize("name", ["gpu", "", "cuda:999", "cpu:x", "mps:7"])
+@pytest.mark.parametrize(
+    "name",
+    ["gpu", "", "cuda:999", "cpu:x", "mps:7", "meta", "hpu", "cpu:7", "auto:0", "cuda:-1", "cuda:"],
+)
 def test_a_device_that_is_not_there_is_refused(name: str) -> None:
-    with pytest.raises(DeviceError, match=rf"device: '{name}' cannot be used here .*; give auto"):
+    with pytest.raises(
+        DeviceError, match=rf"device: '{name}' cannot be used here .*; give auto, .* as --device or"
+    ):
         resolve(name)
 
 

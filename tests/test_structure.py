@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 OURS = {"pipeline", "serve", "app"}
@@ -69,3 +70,44 @@ LONGEST = 250
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_stay_small(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").split("\n")) <= LONGEST
+
+
+# What reads settings, shows progress or writes files decides no result.
+NO_RESULT = (
+    "atomic",
+    "bounds",
+    "config",
+    "evaluation",
+    "hub",
+    "params",
+    "stage",
+    "strict",
+)
+
+
+def deciding(module: str, seen: set[str]) -> set[str]:
+    """Modules of ours that decide what a module computes, itself included.
+
+    What a package's `__init__` imports for others is not followed.
+    """
+    file = (ROOT / Path(*module.split("."))).with_suffix(".py")
+    known = module in seen or module.split(".")[1:2] in [[name] for name in NO_RESULT]
+    if file.is_file() and not known:
+        seen.add(module)
+        for name in imported(file):
+            deciding(name, seen)
+    return seen
+
+
+@pytest.mark.parametrize("stage", ["prepare", "train", "evaluate", "compare"])
+def test_dvc_reruns_a_stage_when_code_that_decides_its_result_changes(stage: str) -> None:
+    pipeline = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
+    watched = [dep.removesuffix(".py") for dep in pipeline["stages"][stage]["deps"]]
+    needed = {module.replace(".", "/") for module in deciding(f"pipeline.{stage}", set())}
+    unwatched = {
+        module
+        for module in needed
+        if not any(module == dep or module.startswith(f"{dep}/") for dep in watched)
+    }
+    assert not unwatched
+    assert all((ROOT / dep).exists() for dep in pipeline["stages"][stage]["deps"] if "$" not in dep)

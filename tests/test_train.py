@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 import signal
@@ -21,13 +22,15 @@ from sentence_transformers import SentenceTransformer
 
 from pipeline import config
 from pipeline import train as stage
+from pipeline.atomic import WriteError
 from pipeline.encoder import SentenceEncoder, folder_version
 from pipeline.objectives import OBJECTIVES
 from pipeline.prepare import prepare
 from pipeline.senteval.sts import Pairs, read_sts_benchmark
-from pipeline.train import Places, identify, main, train
+from pipeline.train import identify, main, train
 from pipeline.training.curve import COLUMNS
 from pipeline.training.dev import CollapseError, DevSet
+from pipeline.training.places import Places
 from tests.tiny import (
     LONGEST,
     ROOT,
@@ -326,9 +329,9 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
 class TestRuns:
     @pytest.mark.parametrize("name", OBJECTIVES)
     def test_every_objective_trains(self, lab: Lab, tmp_path: Path, name: str) -> None:
-        changes = {"train.steps": 3, "objectives": {name: {}}}
-        runs = {"runs.objectives": [name], "train.evaluate_every": 3, "conventions": {}}
-        progress = lab.train(tmp_path, name, changes=changes | runs)
+        fields = dataclasses.asdict(OBJECTIVES[name]())
+        changes = {"train.steps": 3, "train.evaluate_every": 3, "objectives": {name: fields}}
+        progress = lab.train(tmp_path, name, changes=changes | {"runs.objectives": [name]})
         (row,) = rows(tmp_path)
         assert tuple(row) == COLUMNS
         undefined = {key for key, value in row.items() if value == ""}
@@ -520,6 +523,7 @@ class TestMain:
             ({"train.max_length": 9}, "length 16, but params.yaml says"),
             ({"train.batch_size": 9999}, "2620 sentences are fewer than one batch"),
             ({"train.device": "cuda:99"}, "device: 'cuda:99' cannot be used here"),
+            ({"train.device": "meta"}, "device: 'meta' cannot be used here"),
             ({"evaluate.data": "nowhere"}, "nowhere"),
         ],
     )
@@ -534,6 +538,47 @@ class TestMain:
         assert lab.main(tmp_path, changes=changes) == 1
         assert expected in one_line(capsys)
         assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]
+
+    @pytest.mark.parametrize("seed", [-1, 2**32])
+    def test_a_seed_out_of_range_is_refused(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+    ) -> None:
+        assert lab.main(tmp_path, seed=seed) == 1
+        assert f"--seed: {seed} is out of range; give a whole number from 0" in one_line(capsys)
+
+    def test_a_model_folder_of_something_else_is_refused_and_kept(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        thesis = tmp_path / "models/model/thesis.txt"
+        thesis.parent.mkdir(parents=True)
+        thesis.touch()
+        assert lab.main(tmp_path) == 1
+        assert "is no encoder of Triad's" in one_line(capsys)
+        with pytest.raises(WriteError, match="is no encoder of Triad's"):
+            lab.train(tmp_path)
+        assert thesis.exists()
+
+    def test_other_files_among_the_checkpoints_are_kept(self, lab: Lab, tmp_path: Path) -> None:
+        thesis = tmp_path / "checkpoints/thesis.txt"
+        thesis.parent.mkdir()
+        thesis.touch()
+        lab.train(tmp_path)
+        assert list(thesis.parent.iterdir()) == [thesis]
+
+    def test_a_full_disk_leaves_neither_encoder_nor_curve_and_can_be_resumed(
+        self, lab: Lab, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError("No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("pipeline.train.write_record", full)
+            with pytest.raises(WriteError, match="model: cannot be written"):
+                lab.train(tmp_path)
+        assert list((tmp_path / "models").iterdir()) == []
+        assert not (tmp_path / "curve.csv").exists()
+        lab.train(tmp_path)
+        assert written(tmp_path) == written(finished)
 
     def test_data_prepared_for_another_backbone_is_refused(
         self, lab: Lab, roberta_lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -127,6 +127,7 @@ SETTINGS: dict[str, Any] = {
     },
     "evaluate": {
         "data": str(SAMPLE),
+        "dev": str(SAMPLE / "STS" / "STSBenchmark" / "sts-dev.csv"),
         "tasks": "sts,transfer",
         "setting": "fast",
         "classifier": "mlp",
@@ -134,10 +135,16 @@ SETTINGS: dict[str, Any] = {
     },
     "compare": {"resamples": 100, "seed": 1},
     "runs": {"objectives": ["info_nce", "vicreg"], "seeds": [1, 2]},
-    "conventions": {"gate": "cross_view", "positive_gradient": "anchor_only"},
+    "conventions": {
+        "gate": "cross_view",
+        "positive_gradient": "anchor_only",
+        "mean_over": "all",
+        "mhs_negatives": "own_view",
+        "mhe_exponent": 2,
+    },
     "objectives": {
         "info_nce": {"temperature": 0.05},
-        "vicreg": {},
+        "vicreg": {"covariance_coefficient": 30.0},
         "vicreg_modified": {"temperature": 0.05, "margin": 0.3, "ratio": 1.5},
     },
 }

@@ -48,18 +48,24 @@ def rows_for_dvc(curves: list[Curve]) -> list[dict[str, Any]]:
 
 def _points(path: Path) -> list[tuple[int, float]]:
     points = []
-    with path.open(encoding="utf-8", newline="") as lines:
-        for number, line in enumerate(csv.DictReader(lines), start=2):
-            try:
-                point = (int(line["step"]), float(line["dev_spearman"]))
-            except (KeyError, TypeError, ValueError):
-                point = (0, math.nan)
-            if not math.isfinite(point[1]):
-                raise DataError(
-                    f"curves: {path}, line {number}: step and dev_spearman must be numbers under "
-                    "a header that names them; train the encoder again."
-                )
-            points.append(point)
+    try:
+        with path.open(encoding="utf-8", newline="") as text:
+            lines = list(csv.DictReader(text))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(
+            f"curves: {path} is no CSV text ({error}); train the encoder again."
+        ) from None
+    for number, line in enumerate(lines, start=2):
+        try:
+            point = (int(line["step"]), float(line["dev_spearman"]))
+        except (KeyError, TypeError, ValueError):
+            point = (0, math.nan)
+        if not math.isfinite(point[1]):
+            raise DataError(
+                f"curves: {path}, line {number}: step and dev_spearman must be numbers under "
+                "a header that names them; train the encoder again."
+            )
+        points.append(point)
     if not points:
         raise DataError(f"curves: {path} holds no step; train the encoder again.")
     return points

@@ -25,6 +25,8 @@ HalfName = Literal["sts", "transfer"]
 # Metrics are rounded to 6 digits; a larger gap means scores of another run.
 STALE_DIFFERENCE = 1e-4
 
+_ANY_OBJECTIVE, _ANY_SEED = "<objective>", "<seed>"  # as messages show them
+
 
 @dataclass(frozen=True)
 class Half:
@@ -98,20 +100,9 @@ def read_runs(
     Raises:
         DataError: A file that was asked for is missing, or encoders were measured differently.
     """
-    paths = sorted(
-        path
-        for path in folder.glob("*/*.json")
-        if (objectives is None or path.parent.name in objectives)
-        and (seeds is None or path.stem in map(str, seeds))
-    )
-    asked = [folder / name / f"{seed}.json" for name in objectives or () for seed in seeds or ()]
-    absent = [path for path in asked if not path.is_file()]
-    if absent or not paths:
-        what = f"{absent[0]} is missing" if absent else f"{folder} holds no <objective>/<seed>.json"
-        raise DataError(f"metrics: {what}; run pipeline.evaluate first.")
     runs: dict[str, dict[int, Run]] = {}
     first: Run | None = None
-    for path in paths:
+    for path in _chosen(folder, objectives, seeds):
         run = _read_run(path)
         first = first or run
         _check_alike(path, run, first)
@@ -137,6 +128,27 @@ def read_paired_scores(
             )
     cosines = [cosine for _, cosine, _ in loaded]
     return PairedScores(gold, cosines[: len(original)], cosines[len(original) :])
+
+
+def _chosen(
+    folder: Path, objectives: Sequence[str] | None, seeds: Sequence[int] | None
+) -> list[Path]:
+    """The files asked for; each name and each seed must have one."""
+    there = sorted(folder.glob("*/*.json"))
+    chosen: set[Path] = set()
+    for name in objectives or [_ANY_OBJECTIVE]:
+        for seed in map(str, seeds) if seeds else [_ANY_SEED]:
+            found = {
+                path
+                for path in there
+                if name in (_ANY_OBJECTIVE, path.parent.name) and seed in (_ANY_SEED, path.stem)
+            }
+            if not found:
+                raise DataError(
+                    f"metrics: {folder} holds no {name}/{seed}.json; run pipeline.evaluate first."
+                )
+            chosen |= found
+    return sorted(chosen)
 
 
 def _check_alike(path: Path, run: Run, first: Run) -> None:
@@ -170,9 +182,9 @@ def _read_run(path: Path) -> Run:
     except (ValueError, TypeError, KeyError) as error:
         raise DataError(
             f"metrics: {path} is not <objective>/<seed>.json as pipeline.evaluate writes it "
-            f"({error!r}); evaluate the encoder again."
+            f"({_reason(error)}); evaluate the encoder again."
         ) from None
-    if said not in {(None, None), (objective, run.seed)}:
+    if said not in ((None, None), (objective, run.seed)):
         raise DataError(
             f"metrics: {path} was measured on {said[0]}-{said[1]}; "
             "evaluate the encoder that its place names."
@@ -185,24 +197,33 @@ def _half(found: dict[str, Any], name: HalfName, score: str, counts: str, averag
     tasks = [task for task in HALVES[name] if task in by_task]
     if set(tasks) != {task for task in found["tasks"] if task in HALVES[name]}:
         raise ValueError(f"tasks and {name} differ")
+    scores = {task: float(by_task[task][score]) for task in tasks}
+    if not all(map(math.isfinite, scores.values())):
+        raise ValueError(f"{name} holds scores that are not finite")
     return Half(
-        scores={task: float(by_task[task][score]) for task in tasks},
+        scores=scores,
         counts={task: by_task[task][counts] for task in tasks},
         labels={task: str(by_task[task]["label"]) for task in tasks},
         average=float(found[average]) if tasks else math.nan,
     )
 
 
+def _reason(error: Exception) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+
+
 def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndarray]:
     path = folder / run.objective / f"{run.seed}.npz"
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy leaves a file open that it cannot read, if it opens it itself.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             cosine, gold = archive[f"{task}/cosine"], archive[f"{task}/gold"]
-    except (OSError, ValueError, KeyError) as error:
+        _check_pairs(cosine, gold)
+    except Exception as error:  # a damaged archive raises whatever its readers raise
         raise DataError(
-            f"scores: {path} has no scores of {task} ({error}); "
+            f"scores: {path} has no scores of {task} that can be read ({_reason(error)}); "
             "run pipeline.evaluate with --scores for this encoder."
-        ) from None
+        ) from error
     everything = np.ones((1, len(gold)), dtype=np.int64)
     found = float(spearman_of_counts(everything, Ranking(gold), [Ranking(cosine)])[0, 0])
     said = run.halves["sts"].scores[task]
@@ -212,3 +233,10 @@ def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndar
             f"{said:.4f}; evaluate the encoder again to write both."
         )
     return cosine, gold
+
+
+def _check_pairs(cosine: np.ndarray, gold: np.ndarray) -> None:
+    if cosine.ndim != 1 or cosine.shape != gold.shape:
+        raise ValueError(f"cosine has shape {cosine.shape}, gold {gold.shape}")
+    if not (np.isfinite(cosine).all() and np.isfinite(gold).all()):
+        raise ValueError("a cosine or gold score is not finite")

@@ -132,26 +132,8 @@ class BarlowTwinsBatchNorm(Objective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BarlowTwinsDissipation(Gated):
-    """Barlow Twins with the gate: first step of the ablation (Table 5).
-
-    Attributes:
-        redundancy_coefficient: nu > 0.
-    """
-
-    redundancy_coefficient: float = coefficient(30.0)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """As BarlowTwins's."""
-        return redundancy_weight(views, self.redundancy_coefficient)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """As BarlowTwins's."""
-        return decorrelating_ratio(views, self.redundancy_coefficient)
-
-    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:  # noqa: ARG002
-        """As BarlowTwins's."""
-        return decorrelating_pull(views, self.redundancy_coefficient, positive)
+class BarlowTwinsDissipation(Gated, BarlowTwins):
+    """Barlow Twins with the gate: first step of the ablation (Table 5)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,9 +41,7 @@ def energy_weight(own: Tensor, coefficient: float, exponent: int) -> Tensor:
 
 def balancing_ratio(weight: Tensor) -> Tensor:
     """The ratio at which an anchor's whole pull is alignment's 2/N: 2 / (N sum_j weight_ij)."""
-    # The smallest normal number keeps 2 / 0 out where a row of the softmax underflows.
-    total = weight.sum(dim=1).clamp_min(torch.finfo(weight.dtype).tiny ** 0.5)
-    return per_anchor(2 / (weight.shape[0] * total))
+    return per_anchor(2 / (weight.shape[0] * weight.sum(dim=1)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,9 +94,10 @@ class VICRegCentred(Objective):
 
     A + nu sum over both views of (1/2) sum_{k != l} C_kl^2 + variance_coefficient sum over both
     views of the hinge; C is the covariance over the batch. That is Bardes et al.'s loss divided
-    by its invariance coefficient and times D. Its components are VICReg's at the centred
-    embeddings; the gradient has two more terms, which scale features and which the paper's
-    derivation leaves out (C's diagonal and the hinge).
+    by its invariance coefficient lambda: `variance_coefficient` is their mu / (lambda D).
+
+    Its components are VICReg's at the centred embeddings; the gradient has two more terms, which
+    scale features and which the paper's derivation leaves out (C's diagonal and the hinge).
 
     Attributes:
         covariance_coefficient: nu > 0.
@@ -136,47 +137,27 @@ class VICRegCentred(Objective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VICRegDissipation(Gated):
-    """VICReg with the gate: first step of the ablation (Table 5).
-
-    Attributes:
-        covariance_coefficient: nu > 0.
-    """
-
-    covariance_coefficient: float = coefficient(30.0)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """As VICReg's."""
-        return covariance_weight(views.own, self.covariance_coefficient)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """As VICReg's."""
-        return covariance_ratio(views.own, self.covariance_coefficient)
-
-    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:  # noqa: ARG002
-        """As VICReg's."""
-        return 2 / views.count * positive
+class VICRegDissipation(Gated, VICReg):
+    """VICReg with the gate: first step of the ablation (Table 5)."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class VICRegDissipationWeight(Gated):
+class VICRegDissipationWeight(VICRegDissipation):
     """VICReg with the gate and the modified weight: second step of the ablation (Table 5).
 
     Attributes:
-        covariance_coefficient: nu > 0, in the ratio only.
         temperature: t > 0, divides the cosine.
     """
 
-    covariance_coefficient: float = coefficient(30.0)
     temperature: float = temperature()
 
     def weight_of(self, views: Views) -> Tensor:
-        """As VICRegModified's."""
+        """As VICRegModified's; the ratio stays VICReg's."""
         return softmax_over_pairs(views.own, self.temperature)
 
-    def ratio_of(self, views: Views) -> Tensor:
-        """As VICReg's."""
-        return covariance_ratio(views.own, self.covariance_coefficient)
+    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:
+        """By the components: VICReg's short cut holds for its own weight only."""
+        return PiecewiseObjective.pull(self, components, views, positive)
 
 
 @dataclass(frozen=True, kw_only=True)

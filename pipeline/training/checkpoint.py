@@ -9,8 +9,8 @@ steps before it is not for a program to decide.
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,10 @@ from typing import Any
 import torch
 from torch import nn
 from torch.optim import Optimizer
+
+from pipeline.atomic import writing
+
+NAMES = ("last.pt", "best.pt")
 
 
 class CheckpointError(ValueError):
@@ -78,7 +82,7 @@ class Checkpoints:
             "progress": vars(progress),
             "network": network.state_dict(),
             "optimiser": optimiser.state_dict(),
-            "random": _random_state(),
+            "random": _random_state(_device(network)),
         }
         self._write("last.pt", state)
 
@@ -97,7 +101,7 @@ class Checkpoints:
             return Progress()
         network.load_state_dict(state["network"])
         optimiser.load_state_dict(state["optimiser"])
-        _set_random_state(state["random"])
+        _set_random_state(state["random"], _device(network))
         return Progress(**state["progress"])
 
     def load_best(self, transformer: nn.Module) -> None:
@@ -110,14 +114,22 @@ class Checkpoints:
         transformer.load_state_dict(state["transformer"])
 
     def remove(self) -> None:
-        """Delete the folder, once the encoder is written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Delete what was written here, once the encoder is; the folder too if nothing is left."""
+        for name in NAMES:
+            for path in (self.folder / name, *self.folder.glob(f"{name}.*.unfinished")):
+                path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _write(self, name: str, state: Mapping[str, Any]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = self.folder / f"{name}.{os.getpid()}.unfinished"
-        torch.save(state, unfinished)
-        unfinished.replace(self.folder / name)
+        with writing(self.folder, RuntimeError):  # which torch raises on a full disk
+            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                torch.save(state, unfinished)
+                unfinished.replace(self.folder / name)
+            finally:
+                unfinished.unlink(missing_ok=True)
 
     def _read(self, name: str) -> dict[str, Any] | None:
         """The file's content, or None if it is missing or belongs to another run."""
@@ -134,18 +146,23 @@ class Checkpoints:
             ) from error
 
 
-def _random_state() -> dict[str, torch.Tensor]:
+def _device(network: nn.Module) -> torch.device:
+    return next(network.parameters()).device
+
+
+def _random_state(device: torch.device) -> dict[str, torch.Tensor]:
+    """The generators that a run on the device draws from."""
     state = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        state["cuda"] = torch.cuda.get_rng_state()
-    if torch.backends.mps.is_available():
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    if device.type == "mps":
         state["mps"] = torch.mps.get_rng_state()
     return state
 
 
-def _set_random_state(state: Mapping[str, torch.Tensor]) -> None:
+def _set_random_state(state: Mapping[str, torch.Tensor], device: torch.device) -> None:
     torch.set_rng_state(state["cpu"])
-    if "cuda" in state and torch.cuda.is_available():
-        torch.cuda.set_rng_state(state["cuda"])
-    if "mps" in state and torch.backends.mps.is_available():
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)
+    if device.type == "mps" and "mps" in state:
         torch.mps.set_rng_state(state["mps"])

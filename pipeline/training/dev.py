@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.encoder import SentenceEncoder
-from pipeline.senteval.sts import EmbeddingError, Pairs, cosine_scores, spearman
+from pipeline.senteval.similarity import EmbeddingError, cosine_scores, spearman
+from pipeline.senteval.sts_files import Pairs
 
 # Root mean squared distance of unit embeddings from their mean; pretrained BERT has 0.3 to 0.9.
 COLLAPSED_SPREAD = 1e-3

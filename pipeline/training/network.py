@@ -68,7 +68,8 @@ def refuse_without_dropout(encoder: SentenceEncoder, source: str) -> None:
     was_training = model.training
     model.train()
     # The probe must not move the run's random stream.
-    with torch.random.fork_rng(enabled=model.device.type != "mps"):
+    others = [model.device] if model.device.type == "cuda" else []
+    with torch.random.fork_rng(others, enabled=model.device.type != "mps"):
         first, second = (model(**inputs).last_hidden_state for _ in range(2))
     model.train(was_training)
     if torch.equal(first, second):

@@ -10,7 +10,13 @@ from pipeline.objectives.barlow_twins import batch_normalise, redundancy
 from pipeline.objectives.vicreg import VARIANCE_EPSILON
 from pipeline.objectives.views import Views
 from tests.objectives.conftest import Batch, across, make_views
-from tests.objectives.reference import CONTRASTIVE, REFERENCES, gradient
+from tests.objectives.reference import (
+    CONTRASTIVE,
+    FACTOR_ONE_OVER_N,
+    OTHER_VIEW_NEGATIVES,
+    REFERENCES,
+    gradient,
+)
 
 TOLERANCE = 1e-10  # float64
 SEEDS = range(4)
@@ -141,6 +147,18 @@ def test_barlow_twins_has_the_closed_forms_gradient(seed: int) -> None:
     ours = autograd("barlow_twins", anchor.detach(), positive.detach())
     for slope, our, view in zip(slopes, ours, (anchor, positive), strict=True):
         np.testing.assert_allclose(our, across(slope, view.detach()), rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_every_objective_says_its_factor_and_whose_its_negatives_are(
+    name: str, batch: Batch
+) -> None:
+    objective, views = OBJECTIVES[name](), Views(*batch)
+    expected = 1 / views.count if name in FACTOR_ONE_OVER_N else 1
+    assert float(objective.factor(objective.pieces(views))) == expected
+    own = views.anchor - views.anchor.mean(dim=0) if name == "vicreg_centred" else views.anchor
+    negatives = views.positive if name in OTHER_VIEW_NEGATIVES else own
+    assert torch.equal(objective.negatives_of(views), negatives)
 
 
 CLOSED = (*CONTRASTIVE, "mhe", "mhs", "barlow_twins_batch_norm", "vicreg_centred")

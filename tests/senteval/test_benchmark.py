@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,16 +16,11 @@ from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.sts_files import DataError
 from pipeline.senteval.sts_tasks import STS_TASKS
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "data" / "sample"
-REAL = ROOT.parent / "shared" / "data" / "senteval"
-needs_real_data = pytest.mark.skipif(
-    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
-)
+    from pathlib import Path
 
 
 def words(sentences: list[str]) -> np.ndarray:

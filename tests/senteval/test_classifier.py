@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import random
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,15 +28,12 @@ from pipeline.senteval.rows import Fold, Rows
 from pipeline.senteval.softmax import Training
 from pipeline.senteval.transfer import transfer_features
 from pipeline.senteval.transfer_readers import TransferData, read_transfer
+from tests.real import REAL, needs_real_data
 from tests.senteval import unbatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REAL = Path(__file__).parents[3] / "shared" / "data" / "senteval"
-needs_real_data = pytest.mark.skipif(
-    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
-)
 
 PLAIN = {
     "adam": unbatched.Protocol(

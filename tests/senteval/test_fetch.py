@@ -6,7 +6,6 @@ import io
 import stat
 import tarfile
 import zipfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,17 +14,13 @@ from pipeline.senteval.fetch import fetch, main
 from pipeline.senteval.known import SIMCSE
 from pipeline.senteval.sources import ARCHIVES
 from pipeline.senteval.sts_files import DataError
+from tests.real import REAL, SAMPLE, needs_real_data
 from tests.tiny import contents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "data" / "sample"
-REAL = ROOT.parent / "shared" / "data" / "senteval"
-needs_real_data = pytest.mark.skipif(
-    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
-)
 TASKS = {
     name: content for name, content in contents(SAMPLE).items() if name.startswith(("MR", "TREC"))
 }

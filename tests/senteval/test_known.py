@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,13 +11,10 @@ from pipeline.senteval.known import HEAD_LINES, check, known_files
 from pipeline.senteval.sts_files import DataError
 from pipeline.senteval.sts_tasks import STS_TASKS
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+from tests.real import REAL, SAMPLE, needs_real_data
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "data" / "sample"
-REAL = ROOT.parent / "shared" / "data" / "senteval"
-needs_real_data = pytest.mark.skipif(
-    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
-)
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PUBLISHED_LINES = {
     "MR": 5331 + 5331,

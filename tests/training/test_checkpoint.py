@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from pipeline.atomic import WriteError
 from pipeline.training.checkpoint import CheckpointError, Checkpoints, Progress, run_key
+from tests.tiny import contents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,6 +154,35 @@ def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path: Path) -> None:
     checkpoints.remove()
     checkpoints.remove()
     assert not (tmp_path / "run").exists()
+
+
+def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
+    checkpoints = saved(tmp_path)
+    for name in ("thesis.txt", "last.pt.7.unfinished", "other.unfinished"):
+        (tmp_path / name).touch()
+    (tmp_path / "folder").mkdir()
+    checkpoints.remove()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "thesis.txt",
+        "other.unfinished",
+        "folder",
+    }
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = saved(tmp_path / "run")
+    before = contents(tmp_path)
+
+    def full(state: object, path: Path) -> None:
+        path.write_bytes(b"half of i")
+        raise RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed")
+
+    monkeypatch.setattr("torch.save", full)
+    with pytest.raises(WriteError, match=r"run: cannot be written \(Pytorch.*failed\); make room"):
+        checkpoints.save_best(start()[0])
+    assert contents(tmp_path) == before
 
 
 def test_a_key_depends_on_every_value_and_not_on_their_order() -> None:

@@ -1,0 +1,28 @@
+"""What DVC can watch, computed while conf/ is composed into params.yaml.
+
+DVC's stages depend on files; a model or data set on the hub is none. Resolvers for OmegaConf, found
+by Hydra because `hydra.plugins_path` in .dvc/config names conf/.
+"""
+
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+# Stands for a source that is no local path: a file that is always there.
+NOT_LOCAL = "conf/config.yaml"
+DEV_PAIRS = Path("STS", "STSBenchmark", "sts-dev.csv")
+
+
+def watched(source: str) -> str:
+    """The source itself if it is a local path, else a file that does not change with it."""
+    return source if Path(source).exists() else NOT_LOCAL
+
+
+def dev_pairs(data: str) -> str:
+    """STS-B's dev pairs in SentEval's `downstream` folder or its parent."""
+    inner = Path(data, "downstream")
+    return (inner if inner.is_dir() else Path(data)).joinpath(DEV_PAIRS).as_posix()
+
+
+OmegaConf.register_new_resolver("watched", watched, replace=True)
+OmegaConf.register_new_resolver("dev_pairs", dev_pairs, replace=True)

@@ -1,0 +1,72 @@
+"""A stage ends with an exit code and, for what can be explained, one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from pipeline import compare, evaluate, prepare, train
+from pipeline.stage import run_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def failing(error: BaseException) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (ValueError("a value"), 1, "name: a value\n"),
+        (OSError("a place"), 1, "name: a place\n"),
+        (KeyboardInterrupt(), 130, "name: interrupted; nothing was written.\n"),
+    ],
+)
+def test_what_can_be_explained_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], error: BaseException, code: int, sentence: str
+) -> None:
+    assert run_stage("name", failing(error)) == code
+    assert capsys.readouterr() == ("", sentence)
+
+
+def test_too_little_memory_is_told_what_to_lower(capsys: pytest.CaptureFixture[str]) -> None:
+    error = torch.OutOfMemoryError("CUDA out of memory.\nMore about it")
+    assert run_stage("train", failing(error)) == 1
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("train: the device's memory is too small (CUDA out of memory); ")
+    assert "lower train.batch_size" in sentence
+
+
+def test_nothing_wrong_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_stage("name", lambda: None) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_mistake_of_ours_keeps_its_traceback() -> None:
+    with pytest.raises(TypeError, match="a mistake"):
+        run_stage("name", failing(TypeError("a mistake")))
+
+
+ARGUMENTS = {
+    compare: "--metrics a --scores b --curves c --out d --resamples 100 --bootstrap-seed 1",
+    evaluate: "--encoder a --data b --out c",
+    prepare: "--params a --out b --report c",
+    train: "--params a --objective b --seed 1 --prepared c --model d --curve e --checkpoints f",
+}
+
+
+@pytest.mark.parametrize("stage", ARGUMENTS, ids=lambda stage: stage.__name__)
+def test_ctrl_c_ends_every_stage_with_130_and_one_sentence(
+    stage: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = stage.__name__  # type: ignore[attr-defined]
+    monkeypatch.setattr(stage, "_run", failing(KeyboardInterrupt()))
+    assert stage.main(ARGUMENTS[stage].split()) == 130  # type: ignore[attr-defined,index]
+    assert capsys.readouterr().err.startswith(f"{name.removeprefix('pipeline.')}: interrupted; ")
