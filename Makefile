@@ -7,12 +7,15 @@ INSTALLED := $(VENV)/.installed
 # Programs are called by their path, for old makes; DVC's stages find `python` on this one.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export HF_HUB_DISABLE_TELEMETRY := 1
+export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro check test format
+.PHONY: help setup run repro serve check test format
 
 help:
-	@echo 'make run      set up, train and measure the encoders of params.yaml, print the table'
+	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
+	@echo 'make repro    the same without serving'
+	@echo 'make serve    serve what is trained'
 	@echo 'make test     set up, lint, check types, run all tests'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
@@ -23,15 +26,20 @@ setup: $(INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "Triad needs Python 3.11 or newer, $(PYTHON) is %d.%d: give another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,dev]'
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,export,dev]'
 	@touch $@
 
 run: repro
+	@$(MAKE) --no-print-directory serve
 
 repro: setup
 	$(VENV)/bin/dvc repro
 	@echo
 	@cat results/comparison.md
+
+serve: setup
+	@echo 'The API will be at http://$(or $(HOST),127.0.0.1):$(or $(PORT),3000), its documentation at /docs; Ctrl-C stops it.'
+	$(VENV)/bin/bentoml serve serve.service:TriadService
 
 check: setup
 	$(VENV)/bin/ruff check .

@@ -9,21 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pipeline.objectives import OBJECTIVES
 from pipeline.params import ConventionsParams, Params, TrainParams
 from pipeline.senteval.benchmark import FOLDERS, HALVES
 from pipeline.senteval.sts_files import find_downstream
 from pipeline.strict import present, section, unknown
+from pipeline.yaml_file import read_yaml, refuse
 
 # Which STS-B file picks the best step, in SentEval's folder.
 DEV_PAIRS = Path("STS", "STSBenchmark", "sts-dev.csv")
 CONVENTIONS = frozenset(field.name for field in dataclasses.fields(ConventionsParams))
-
-
-class ConfigError(ValueError):
-    """params.yaml is not what it should be; the message lists everything that is wrong."""
 
 
 def load(path: Path) -> Params:
@@ -32,14 +27,10 @@ def load(path: Path) -> Params:
     Raises:
         ConfigError: the file is missing, no YAML, or holds anything wrong.
     """
-    try:
-        # The loader is safe: it only refuses more than yaml.SafeLoader does.
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
-    except yaml.MarkedYAMLError as error:
-        at = "" if error.problem_mark is None else f", line {error.problem_mark.line + 1}"
-        raise ConfigError(f"{path}{at}: is no valid YAML: {error.problem}.") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+    content = read_yaml(path)
+    if isinstance(content, Mapping):
+        # serve/settings.py checks the service's own section.
+        content = {key: content[key] for key in content if key != "serve"}
     problems: list[str] = []
     params = section(Params, content, "", problems)
     # The checks below read the raw content, so that they run whatever else is wrong.
@@ -54,8 +45,7 @@ def load(path: Path) -> Params:
         _check_watch(where, _mapping(raw, where), problems)
     _check_evaluate(_mapping(raw, "evaluate"), problems)
     if params is None or problems:
-        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise ConfigError(f"{path}: " + "\n  ".join([f"{count}:", *problems]))
+        raise refuse(path, problems)
     return params
 
 
@@ -126,17 +116,3 @@ def _check_evaluate(given: Mapping[Any, Any], problems: list[str]) -> None:
     expected = (find_downstream(Path(data)) / DEV_PAIRS).as_posix()
     if isinstance(dev, str) and dev != expected:
         problems.append(f"evaluate.dev: must be {expected!r}, evaluate.data's own, got {dev!r}.")
-
-
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
-    """YAML whose mappings hold each key once; PyYAML would silently take the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - as its base
-        keys = [key.value for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands there more than once", node.start_mark
-                )
-        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-        return mapping

@@ -5,7 +5,6 @@ Hugging Face model folder becomes a `SentenceEncoder`, and is written again in t
 here: training heads, other module kinds (refused by name), and any measure of quality.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -172,16 +171,6 @@ def locate(source: str) -> Path:
             f"{source}: no folder here, and no model id that the hub gives "
             f"({type(error).__name__}); check the path, or the id and the connection."
         ) from error
-
-
-def folder_version(folder: Path) -> str:
-    """The version of an encoder: a hash of its folder's file names and contents, 16 digits."""
-    digest = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode())
-    return digest.hexdigest()[:16]
 
 
 def _positions(model: PreTrainedModel) -> int | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from pipeline.atomic import check_apart, check_writable, write_together
-from pipeline.encoder import SentenceEncoder, folder_version
+from pipeline.encoder import SentenceEncoder
 from pipeline.evaluation.arguments import parser
 from pipeline.evaluation.display import Display
 from pipeline.evaluation.tables import notes, tables
@@ -22,6 +22,7 @@ from pipeline.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.sts import DataError
 from pipeline.stage import run_stage
+from pipeline.version import folder_version
 
 if TYPE_CHECKING:
     import argparse

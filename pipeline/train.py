@@ -17,7 +17,7 @@ from pipeline import config
 from pipeline.atomic import replacing, write_atomically
 from pipeline.batches import batch_indices, two_views
 from pipeline.device import autocast_dtype, describe, resolve
-from pipeline.encoder import SentenceEncoder, folder_version, locate
+from pipeline.encoder import SentenceEncoder, locate
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.params import Params
 from pipeline.prepared import Meta
@@ -38,6 +38,8 @@ from pipeline.training.network import (
 )
 from pipeline.training.places import Places
 from pipeline.training.record import Identity, write_record
+from pipeline.version import folder_version
+from pipeline.yaml_file import ConfigError
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
@@ -148,20 +150,20 @@ def identify(params: Params, name: str, seed: int, prepared: Path) -> Identity:
         ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
     """
     if name not in params.objectives:
-        raise config.ConfigError(unknown("train", "objective", name, params.objectives))
+        raise ConfigError(unknown("train", "objective", name, params.objectives))
     if not 0 <= seed < SEEDS:
-        raise config.ConfigError(
+        raise ConfigError(
             f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
         )
     settings, data = params.train_for(name), Meta.load(prepared)
     if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
-        raise config.ConfigError(
+        raise ConfigError(
             f"{prepared}: prepared for backbone {data.backbone} and length {data.max_length}, but "
             f"params.yaml says {params.backbone.source} and {settings.max_length}; run "
             "`dvc repro prepare`."
         )
     if data.train < settings.batch_size:
-        raise config.ConfigError(
+        raise ConfigError(
             f"{prepared}: {data.train} sentences are fewer than one batch of "
             f"{settings.batch_size}; give more text or a smaller train.batch_size."
         )

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pipeline import config
 from pipeline.bounds import shown
-from pipeline.config import ConfigError
 from pipeline.objectives import OBJECTIVES
+from pipeline.yaml_file import ConfigError
 from tests.tiny import MISSING, ROOT, SETTINGS, settings, write_params
 
 if TYPE_CHECKING:

@@ -23,8 +23,9 @@ from transformers import (
 )
 
 from pipeline.atomic import WriteError
-from pipeline.encoder import SentenceEncoder, _positions, folder_version, pool
+from pipeline.encoder import SentenceEncoder, _positions, pool
 from pipeline.layout import EncoderError, Pooling
+from pipeline.version import folder_version
 from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)

@@ -12,7 +12,19 @@ ROOT = Path(__file__).parents[1]
 OURS = {"pipeline", "serve", "app"}
 MAY_IMPORT = {
     "pipeline": {"pipeline"},
-    "serve": {"serve", "app", "pipeline.encoder", "pipeline.objectives"},
+    "serve": {
+        "serve",
+        "app",
+        "pipeline.atomic",
+        "pipeline.bounds",
+        "pipeline.encoder",
+        "pipeline.layout",
+        "pipeline.objectives",
+        "pipeline.senteval",
+        "pipeline.strict",
+        "pipeline.version",
+        "pipeline.yaml_file",
+    },
     "app": {"app"},
 }
 
@@ -82,6 +94,7 @@ NO_RESULT = (
     "params",
     "stage",
     "strict",
+    "yaml_file",
 )
 
 

@@ -23,7 +23,7 @@ from sentence_transformers import SentenceTransformer
 from pipeline import config
 from pipeline import train as stage
 from pipeline.atomic import WriteError
-from pipeline.encoder import SentenceEncoder, folder_version
+from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import OBJECTIVES
 from pipeline.prepare import prepare
 from pipeline.senteval.sts import Pairs, read_sts_benchmark
@@ -31,6 +31,7 @@ from pipeline.train import identify, main, train
 from pipeline.training.curve import COLUMNS
 from pipeline.training.dev import CollapseError, DevSet
 from pipeline.training.places import Places
+from pipeline.version import folder_version
 from tests.tiny import (
     LONGEST,
     ROOT,

@@ -1,0 +1,163 @@
+"""What computes embeddings: OpenVINO, ONNX Runtime or torch, behind one call.
+
+A backend is used only if it gives the golden vectors of the encoder's export: `choose` tries them
+in a fixed order. int8 changes the embeddings, so it is taken only where it is asked for, and
+says what it costs. Not here: how graphs and golden vectors are made (export.py), threads and
+batches (batcher.py).
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, cosines, pad
+
+log = logging.getLogger("serve.backends")
+
+# A backend must give each golden vector this nearly (issue and README promise it).
+AGREEMENT = 0.9999
+# What int8 must reach to be no bug; its real loss is measured on sentence pairs.
+INT8_AGREEMENT = 0.9
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to compute embeddings that has passed the self test.
+
+    Attributes:
+        name: such as `openvino-bf16`.
+        embed: see `Embed`.
+        agreement: least cosine to the golden vectors.
+    """
+
+    name: str
+    embed: Embed
+    agreement: float
+
+
+def choose(exported: Exported, encoder: Path, wanted: str, threads: int) -> Backend:
+    """The wanted backend, or for `auto` the first of `AUTOMATIC` that can be used and agrees.
+
+    Args:
+        exported: the exported encoder.
+        encoder: its sentence-transformers folder, which torch reads.
+        wanted: a name of `BACKENDS` or `auto`.
+        threads: how many threads will call `embed` at once; each call computes on one.
+
+    Raises:
+        ExportError: none can be used; the message gives each one's reason.
+    """
+    reasons = []
+    for name in AUTOMATIC if wanted == "auto" else (wanted,):
+        try:
+            embed = BACKENDS[name](exported, encoder, threads)
+            agreement = self_test(exported, embed)
+        except Exception as error:  # noqa: BLE001 - runtimes raise whatever they like
+            reasons.append(f"{name}: {_first_line(error)}")
+            continue
+        if agreement >= (INT8_AGREEMENT if name.endswith("int8") else AGREEMENT):
+            if reasons:
+                log.info("%s: not %s", exported.folder.name, "; ".join(reasons))
+            return Backend(name, embed, agreement)
+        reasons.append(f"{name}: cosine {agreement:.6f} to torch in float32")
+    raise ExportError(f"no backend gives this encoder's embeddings ({'; '.join(reasons)}).")
+
+
+def self_test(exported: Exported, embed: Embed) -> float:
+    """Least cosine of the golden vectors, computed in one padded batch, to what they should be."""
+    golden = exported.golden
+    found = embed(*pad(golden.ids, exported.description.padding_id))
+    if found.shape != golden.embeddings.shape or not np.isfinite(found).all():
+        raise ExportError(f"gives {found.shape} numbers, not all finite, as golden vectors")
+    return float(cosines(found, golden.embeddings).min())
+
+
+def _openvino(precision: str) -> Callable[[Exported, Path, int], Embed]:
+    def opened(exported: Exported, _: Path, threads: int) -> Embed:
+        import openvino  # noqa: PLC0415 - optional
+
+        core = openvino.Core()
+        capabilities = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        if precision == "bf16" and "BF16" not in capabilities:
+            raise ExportError("this CPU has no bfloat16 arithmetic")
+        model = core.compile_model(
+            str(exported.folder / "graph.onnx"),
+            "CPU",
+            {
+                "INFERENCE_PRECISION_HINT": precision,
+                # A stream is one thread that computes one batch: nothing waits for a slow core.
+                "NUM_STREAMS": str(threads),
+                "INFERENCE_NUM_THREADS": threads,
+            },
+        )
+        return _OpenVino(model, threads)
+
+    return opened
+
+
+class _OpenVino:
+    """As many requests as streams, each used by one thread at a time."""
+
+    def __init__(self, model: Any, threads: int) -> None:
+        self._model = model
+        self._requests = [model.create_infer_request() for _ in range(threads)]
+
+    def __call__(self, ids: Ids, mask: Ids) -> Embeddings:
+        try:
+            request = self._requests.pop()
+        except IndexError:  # more callers than streams: one more request, which waits for its turn
+            request = self._model.create_infer_request()
+        try:
+            result = request.infer({"input_ids": ids, "attention_mask": mask})
+            return np.array(result[0], np.float32)
+        finally:
+            self._requests.append(request)
+
+
+def _onnxruntime(file: str) -> Callable[[Exported, Path, int], Embed]:
+    def opened(exported: Exported, _: Path, __: int) -> Embed:
+        import onnxruntime  # noqa: PLC0415 - optional
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # each calling thread computes its own batch
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        session = onnxruntime.InferenceSession(
+            str(exported.folder / file), options, providers=["CPUExecutionProvider"]
+        )
+
+        def embed(ids: Ids, mask: Ids) -> Embeddings:
+            (found,) = session.run(None, {"input_ids": ids, "attention_mask": mask})
+            return np.asarray(found, np.float32)
+
+        return embed
+
+    return opened
+
+
+def _torch(_: Exported, encoder: Path, __: int) -> Embed:
+    if find_spec("torch") is None:
+        raise ExportError("torch is not installed")
+    from serve.encoders.torch_backend import open_torch  # noqa: PLC0415 - takes seconds and 300 MB
+
+    return open_torch(encoder)
+
+
+BACKENDS: dict[str, Callable[[Exported, Path, int], Embed]] = {
+    "openvino-bf16": _openvino("bf16"),
+    "openvino-f32": _openvino("f32"),
+    "onnxruntime-f32": _onnxruntime("graph.onnx"),
+    "torch-f32": _torch,
+    "onnxruntime-int8": _onnxruntime("graph.int8.onnx"),
+}
+AUTOMATIC = ("openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32")
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__).rstrip(".")

@@ -1,0 +1,47 @@
+"""Batches of texts -> embeddings, and what becomes of texts that an encoder fails on."""
+
+import logging
+
+import numpy as np
+
+from serve.batching.jobs import Item
+from serve.encoders.exported import Embeddings, pad
+from serve.errors import ApiError
+from serve.registry import ServedEncoder
+
+log = logging.getLogger("serve.batching.computing")
+
+
+def compute(encoder: ServedEncoder, batch: list[Item]) -> list[Embeddings | ApiError]:
+    """An embedding (D,) for each text; where the whole batch fails, each text is tried alone."""
+    try:
+        return list(_embed(encoder, batch))
+    except Exception:
+        log.exception("a batch of %d texts failed; each is tried alone", len(batch))
+        return [_embed_alone(encoder, item) for item in batch]
+
+
+def _embed(encoder: ServedEncoder, batch: list[Item]) -> Embeddings:
+    """(N, D), all finite."""
+    rows = [item.ids for item in batch]
+    found = encoder.backend.embed(*pad(rows, encoder.exported.description.padding_id))
+    if not np.isfinite(found).all():
+        raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
+    return found
+
+
+def _embed_alone(encoder: ServedEncoder, item: Item) -> Embeddings | ApiError:
+    try:
+        embedding: Embeddings = _embed(encoder, [item])[0]
+    except Exception as error:
+        log.exception("a text failed alone")
+        return fault(error)
+    return embedding
+
+
+def fault(error: Exception) -> ApiError:
+    """What the client is told of a fault that is not its own."""
+    kind = type(error).__name__
+    return ApiError(
+        500, "internal_error", f"the encoder failed ({kind}); the server's log has details."
+    )

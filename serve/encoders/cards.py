@@ -1,0 +1,94 @@
+"""What is told about a served encoder: how it was trained, how it scores, how it computes.
+
+Joins the encoder's folder (triad.json), the pipeline's metrics (by version) and the backend. Not
+here: encoders that are trained but not served.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from serve.errors import ApiError
+from serve.registry import ServedEncoder
+
+
+def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
+    """OpenAI's model object with what is known besides; null where the folder does not say."""
+    description = encoder.exported.description
+    record = _read(encoder.folder / "triad.json") or {}
+    measured = _measured(encoder.version, metrics) or {}
+    sts = {task: score.get("spearman") for task, score in measured.get("sts", {}).items()}
+    return {
+        "id": encoder.id,
+        "object": "model",
+        "created": encoder.created,
+        "owned_by": "triad",
+        "version": encoder.version,
+        "dimension": description.dimension,
+        "dimensions": list(description.dimensions),
+        "max_length": description.max_length,
+        "pooling": description.pooling,
+        "normalized": description.normalise,
+        "objective": record.get("objective"),
+        "hyperparameters": record.get("hyperparameters"),
+        "seed": record.get("seed"),
+        "backbone": record.get("backbone"),
+        "training_data": record.get("data"),
+        "sts": sts or None,
+        "sts_average": measured.get("average"),
+        "sts_average_label": measured.get("average_label"),
+        "sts_data": measured.get("data"),
+        "cosine_quantiles": measured.get("cosine_quantiles"),
+        "backend": encoder.backend.name,
+        "agreement": round(encoder.backend.agreement, 6),
+        "int8": _read(encoder.exported.folder / "int8.json")
+        if encoder.backend.name.endswith("int8")
+        else None,
+    }
+
+
+def training(encoder: ServedEncoder) -> dict[str, Any]:
+    """The training curve and settings.
+
+    Raises:
+        ApiError: 404, for an encoder that Triad did not train.
+    """
+    record = _read(encoder.folder / "triad.json")
+    if record is None or "curve" not in record:
+        raise ApiError(
+            404,
+            "no_training_record",
+            f"model: {encoder.id!r} has no training record; only encoders that Triad trained do.",
+            "model",
+        )
+    kept = ("objective", "hyperparameters", "seed", "training", "hardware", "steps", "best")
+    head = {"object": "training", "model": encoder.id, "version": encoder.version}
+    return head | {key: record.get(key) for key in kept} | {"curve": record["curve"]}
+
+
+def results(file: Path) -> dict[str, Any]:
+    """The pipeline's comparison table.
+
+    Raises:
+        ApiError: 404, before there is one.
+    """
+    content = _read(file)
+    if content is None:
+        raise ApiError(
+            404, "no_results", f"results: there is no {file.name} yet; `make repro` makes it."
+        )
+    return {"object": "results"} | content
+
+
+def _measured(version: str, metrics: Path) -> dict[str, Any] | None:
+    """The metrics of exactly this version; others with the encoder's name say nothing about it."""
+    files = (_read(file) for file in sorted(metrics.rglob("*.json")))
+    return next((found for found in files if found and found.get("version") == version), None)
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None

@@ -1,0 +1,68 @@
+"""What the service is made of, apart from HTTP: encoders, batcher, metrics, and its state."""
+
+import threading
+
+from serve.batcher import Batcher
+from serve.batching.cache import EmbeddingCache
+from serve.cores import usable_cores
+from serve.errors import ApiError
+from serve.metrics import Metrics
+from serve.registry import Registry
+from serve.settings import ServeParams
+
+
+class Engine:
+    """Registry and batcher of one process.
+
+    Args:
+        params: section `serve` of params.yaml.
+    """
+
+    def __init__(self, params: ServeParams) -> None:
+        self.params = params
+        self.metrics = Metrics()
+        threads = params.threads or usable_cores()
+        cache = EmbeddingCache(params.cache_embeddings, self.metrics)
+        self.batcher = Batcher(params.limits, threads, params.batch_tokens, cache, self.metrics)
+        self.registry = Registry(params, threads, self.metrics)
+        self.metrics.queue.set_function(lambda: self.batcher.admission.texts)
+        self._draining = threading.Event()
+
+    def start(self) -> None:
+        """Load the encoders in the background."""
+        self.registry.start()
+
+    def stop(self) -> None:
+        """End the threads."""
+        self.registry.stop()
+        self.batcher.stop()
+
+    def drain(self) -> None:
+        """Say "not ready" from now on; requests are still answered."""
+        self._draining.set()
+
+    @property
+    def draining(self) -> bool:
+        """Whether the service is about to stop."""
+        return self._draining.is_set()
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests should be sent here."""
+        return self.registry.loaded and bool(self.registry.encoders) and not self.draining
+
+    def check_loaded(self) -> None:
+        """Refuse a request before any encoder can answer.
+
+        Raises:
+            ApiError: 503.
+        """
+        if self.registry.encoders:
+            return
+        if not self.registry.loaded:
+            raise ApiError(503, "loading", "the encoders are being loaded; try again soon.")
+        refused = self.registry.refused
+        why = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
+        raise ApiError(
+            503, "no_encoder", f"no encoder is served ({why or 'none was found'}); see the log."
+        )

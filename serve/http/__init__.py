@@ -1,0 +1,1 @@
+"""HTTP: paths, bodies, documentation, logs; requests in, answers out."""

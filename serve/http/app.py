@@ -1,0 +1,158 @@
+"""The HTTP API: paths, methods, and what every answer has in common.
+
+`create_api` gives a plain ASGI application. BentoML answers /livez and /readyz itself; the ones
+here are for other servers and tests. Not here: what the routes do (routes.py).
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from serve.engine import Engine
+from serve.errors import ApiError
+from serve.http.bodies import ClientGone, error_response, json_response
+from serve.http.docs import ASSETS, page
+from serve.http.middleware import Keys, Observe, Prefix
+from serve.http.openapi import document
+from serve.http.routes import Routes
+
+log = logging.getLogger("serve.http.app")
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+# nginx's word for a client that left; nobody receives it, metrics and log show it.
+_CLIENT_GONE = 499
+
+
+def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
+    """The application.
+
+    Args:
+        engine: what computes.
+        keys: API keys; none: everybody may call.
+    """
+    routes = Routes(engine)
+    system = _System(engine)
+    table: list[tuple[str, str, Handler]] = [
+        ("POST", "/v1/embeddings", routes.embeddings),
+        ("POST", "/v1/similarity", routes.similarity),
+        ("POST", "/v1/search", routes.search),
+        ("POST", "/v1/tokenize", routes.tokenize),
+        ("GET", "/v1/models", routes.models),
+        ("GET", "/v1/models/{id}", routes.model),
+        ("GET", "/v1/models/{id}/training", routes.training),
+        ("GET", "/v1/results", routes.results),
+        ("GET", "/livez", system.livez),
+        ("GET", "/readyz", system.readyz),
+        ("GET", "/metrics", system.metrics),
+        ("GET", "/openapi.json", system.openapi),
+        ("GET", "/docs", system.docs),
+        ("GET", "/", system.index),
+    ]
+    middleware = []
+    if engine.params.path_prefix:
+        middleware.append(Middleware(Prefix, prefix=engine.params.path_prefix))
+    known = [path for _, path, _ in table]
+    middleware.append(Middleware(Observe, metrics=engine.metrics, routes=known))
+    if engine.params.cors_origins:
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(engine.params.cors_origins),
+                allow_methods=["GET", "POST"],
+                allow_headers=["Authorization", "Content-Type", "X-Request-Id"],
+                expose_headers=["Retry-After", "X-Request-Id", "X-Truncated"],
+            )
+        )
+    if keys:
+        middleware.append(Middleware(Keys, keys=keys))
+    app = Starlette(
+        routes=[
+            *(
+                Route(path, _guarded(handler, engine), methods=[way])
+                for way, path, handler in table
+            ),
+            Mount("/docs/assets", StaticFiles(directory=ASSETS)),
+        ],
+        middleware=middleware,
+        exception_handlers={HTTPException: _http_exception},
+    )
+    app.router.redirect_slashes = False  # a redirect would name the host behind the proxy
+    return app
+
+
+def _guarded(handler: Handler, engine: Engine) -> Handler:
+    """The handler, with every way to fail turned into an answer."""
+
+    async def guarded(request: Request) -> Response:
+        try:
+            return await handler(request)
+        except ApiError as error:
+            return error_response(error)
+        except ClientGone:
+            engine.metrics.cancelled.labels(request.url.path).inc()
+            return Response(status_code=_CLIENT_GONE)
+        except Exception:
+            request_id = request.scope.get("request_id")
+            log.exception("request %s met a fault", request_id)
+            return error_response(
+                ApiError(
+                    500,
+                    "internal_error",
+                    f"the service met a fault; its log has details under request {request_id}.",
+                )
+            )
+
+    return guarded
+
+
+async def _http_exception(request: Request, error: Exception) -> Response:
+    """Starlette's own refusals: no such path, or not with this method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    path = request.url.path[:100]
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        message = f"{path} cannot be called with {request.method[:16]}; use {allowed}."
+        refusal = ApiError(405, "method_not_allowed", message, headers=error.headers)
+    else:
+        message = f"there is nothing at {path}; GET /docs lists the routes."
+        refusal = ApiError(error.status_code, "not_found", message, headers=error.headers)
+    return error_response(refusal)
+
+
+class _System:
+    """Health, metrics and documentation."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._document = document(engine.params)
+
+    async def livez(self, _: Request) -> Response:
+        return json_response({"status": "alive"})
+
+    async def readyz(self, _: Request) -> Response:
+        if self._engine.ready:
+            return json_response({"status": "ready"})
+        self._engine.check_loaded()
+        raise ApiError(503, "draining", "the service is stopping; send requests elsewhere.")
+
+    async def metrics(self, _: Request) -> Response:
+        return Response(self._engine.metrics.exposition(), media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, _: Request) -> Response:
+        return json_response(self._document)
+
+    async def docs(self, _: Request) -> Response:
+        return HTMLResponse(page())
+
+    async def index(self, _: Request) -> Response:
+        return RedirectResponse("docs")

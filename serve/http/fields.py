@@ -1,0 +1,85 @@
+"""Values of a request's fields: plain JSON -> texts and token ids, or the sentence that says which.
+
+Not here: which request has which fields (contract.py).
+"""
+
+from pydantic_core import PydanticCustomError
+
+Input = str | list[int]
+
+
+def read_text(value: object, name: str) -> str:
+    """A text that has something to encode."""
+    if not isinstance(value, str):
+        raise wrong(f"{name}: expected a text, got {kind(value)}.")
+    if not value or value.isspace():
+        what = "blank" if value else "empty"
+        raise wrong(f"{name}: the text is {what}; give one that says something.")
+    return value
+
+
+def read_texts(value: object, name: str) -> list[str]:
+    """A list of texts, not empty."""
+    if not isinstance(value, list):
+        raise wrong(f"{name}: expected a list of texts, got {kind(value)}.")
+    if not value:
+        raise wrong(f"{name}: the list is empty; give at least one text.")
+    return [read_text(item, f"{name}[{index}]") for index, item in enumerate(value)]
+
+
+def read_inputs(value: object) -> list[Input]:
+    """OpenAI's `input`: a text, texts, token ids, or lists of token ids."""
+    if isinstance(value, str):
+        return [read_text(value, "input")]
+    if not isinstance(value, list):
+        raise wrong(
+            "input: expected a text, a list of texts, a list of token ids or a list of such "
+            f"lists, got {kind(value)}."
+        )
+    if value and _is_id(value[0]):
+        return [_read_ids(value, "input")]
+    if value and isinstance(value[0], list):
+        return [_read_ids(item, f"input[{index}]") for index, item in enumerate(value)]
+    return list(read_texts(value, "input"))
+
+
+def _read_ids(value: object, name: str) -> list[int]:
+    if not isinstance(value, list):
+        raise wrong(f"{name}: expected a list of token ids, got {kind(value)}.")
+    if not value:
+        raise wrong(f"{name}: the list is empty; give at least one token id.")
+    for index, item in enumerate(value):
+        if not _is_id(item):
+            raise wrong(f"{name}[{index}]: expected a token id, got {kind(item)}.")
+    return value
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def read_pairs(value: object) -> list[tuple[str, str]]:
+    """A list of pairs of texts, not empty."""
+    if not isinstance(value, list) or not value:
+        got = "an empty one" if value == [] else kind(value)
+        raise wrong(f"pairs: expected a list of pairs of texts, got {got}.")
+    pairs = []
+    for index, pair in enumerate(value):
+        name = f"pairs[{index}]"
+        if not isinstance(pair, list) or len(pair) != 2:
+            got = f"a list of {len(pair)}" if isinstance(pair, list) else kind(pair)
+            raise wrong(f"{name}: expected two texts, got {got}.")
+        pairs.append((read_text(pair[0], f"{name}[0]"), read_text(pair[1], f"{name}[1]")))
+    return pairs
+
+
+def kind(value: object) -> str:
+    """What a JSON value is, in words."""
+    kinds = {str: "a text", bool: "true or false", int: "a number", float: "a number"}
+    more = {list: "a list", dict: "an object", type(None): "null"}
+    return (kinds | more).get(type(value), type(value).__name__)
+
+
+def wrong(message: str) -> PydanticCustomError:
+    """For pydantic: a message that names the field itself."""
+    return PydanticCustomError("wrong", "{message}", {"message": message})

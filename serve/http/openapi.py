@@ -1,0 +1,229 @@
+"""The OpenAPI document: written from the request models, so that it cannot differ from them.
+
+Answers are described by hand; the tests hold them against real ones.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from serve.contract import EmbeddingsRequest, SearchRequest, SimilarityRequest, TokenizeRequest
+from serve.settings import ServeParams
+
+_REQUESTS: dict[str, tuple[type[BaseModel], str, str]] = {
+    "/v1/embeddings": (EmbeddingsRequest, "Embeddings", "Embed texts, as OpenAI's API does"),
+    "/v1/similarity": (SimilarityRequest, "Similarities", "Cosines of pairs, or a matrix of them"),
+    "/v1/search": (SearchRequest, "SearchResults", "The documents nearest to a query"),
+    "/v1/tokenize": (TokenizeRequest, "Tokens", "How an encoder divides texts"),
+}
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+_GETS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
+    "/v1/models": ("Models", "The encoders that are served", []),
+    "/v1/models/{id}": ("Model", "One encoder: training, scores, backend", [_ID]),
+    "/v1/models/{id}/training": ("Training", "An encoder's training curve", [_ID]),
+    "/v1/results": ("Results", "The comparison of objectives", []),
+}
+
+
+def _object(required: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> Any:
+    return {
+        "type": "object",
+        "required": list(required),
+        "properties": {**required, **(optional or {})},
+    }
+
+
+def _list(item: Any) -> Any:
+    return {"type": "array", "items": item}
+
+
+_STRING, _INTEGER, _NUMBER, _BOOLEAN = (
+    {"type": kind} for kind in ("string", "integer", "number", "boolean")
+)
+_USAGE = _object({"prompt_tokens": _INTEGER, "total_tokens": _INTEGER})
+_FREE = {"type": ["object", "null"]}
+_MODEL = _object(
+    {
+        "id": _STRING,
+        "object": {"const": "model"},
+        "created": _INTEGER,
+        "owned_by": _STRING,
+        "version": _STRING,
+        "dimension": _INTEGER,
+        "dimensions": _list(_INTEGER),
+        "max_length": _INTEGER,
+        "pooling": {"enum": ["cls", "mean", "max"]},
+        "normalized": _BOOLEAN,
+        "backend": _STRING,
+        "agreement": _NUMBER,
+    },
+    {
+        "objective": {"type": ["string", "null"]},
+        "hyperparameters": _FREE,
+        "seed": {"type": ["integer", "null"]},
+        "backbone": _FREE,
+        "training_data": _FREE,
+        "sts": _FREE,
+        "sts_average": {"type": ["number", "null"]},
+        "int8": _FREE,
+    },
+)
+_ANSWERS: dict[str, Any] = {
+    "Embeddings": _object(
+        {
+            "object": {"const": "list"},
+            "model": _STRING,
+            "data": _list(
+                _object(
+                    {
+                        "object": {"const": "embedding"},
+                        "index": _INTEGER,
+                        "embedding": {"oneOf": [_list(_NUMBER), _STRING]},
+                        "truncated": _BOOLEAN,
+                    }
+                )
+            ),
+            "usage": _USAGE,
+        }
+    ),
+    "Similarities": _object(
+        {
+            "object": {"const": "list"},
+            "data": _list(
+                _object(
+                    {
+                        "model": _STRING,
+                        "version": _STRING,
+                        "similarities": {"oneOf": [_list(_NUMBER), _list(_list(_NUMBER))]},
+                        "truncated": _list(_STRING),
+                    }
+                )
+            ),
+            "usage": _USAGE,
+        }
+    ),
+    "SearchResults": _object(
+        {
+            "object": {"const": "list"},
+            "model": _STRING,
+            "version": _STRING,
+            "data": _list(
+                _object(
+                    {
+                        "object": {"const": "search_result"},
+                        "index": _INTEGER,
+                        "score": _NUMBER,
+                        "document": _STRING,
+                        "truncated": _BOOLEAN,
+                    }
+                )
+            ),
+            "usage": _USAGE,
+        }
+    ),
+    "Tokens": _object(
+        {
+            "object": {"const": "list"},
+            "model": _STRING,
+            "version": _STRING,
+            "max_length": _INTEGER,
+            "data": _list(
+                _object(
+                    {
+                        "index": _INTEGER,
+                        "ids": _list(_INTEGER),
+                        "tokens": _list(_STRING),
+                        "count": _INTEGER,
+                        "truncated": _BOOLEAN,
+                    }
+                )
+            ),
+        }
+    ),
+    "Model": _MODEL,
+    "Models": _object({"object": {"const": "list"}, "data": _list(_MODEL)}),
+    "Training": _object(
+        {
+            "object": {"const": "training"},
+            "model": _STRING,
+            "version": _STRING,
+            "curve": _list({"type": "object"}),
+        }
+    ),
+    "Results": _object({"object": {"const": "results"}}),
+    "Error": _object(
+        {
+            "error": _object(
+                {
+                    "message": _STRING,
+                    "type": _STRING,
+                    "param": {"type": ["string", "null"]},
+                    "code": _STRING,
+                }
+            )
+        }
+    ),
+}
+_ERRORS = {
+    400: "a field is wrong, or a limit of one request is exceeded",
+    401: "an API key is wanted",
+    404: "no such encoder, or nothing there",
+    408: "the body took too long",
+    413: "the body is too large",
+    415: "the body is not JSON",
+    429: "overloaded; Retry-After says when to come back",
+    500: "the service met a fault",
+    503: "the encoders are being loaded",
+}
+_OF_GET = (401, 404, 500, 503)
+
+
+def document(params: ServeParams) -> dict[str, Any]:
+    """The document, with the limits in force."""
+    kinds = [(kind, "validation") for kind, _, _ in _REQUESTS.values()]
+    _, schemas = models_json_schema(kinds, ref_template="#/components/schemas/{model}")  # type: ignore[arg-type]
+    limits = params.limits
+    about = (
+        f"Limits of a request: {limits.items} texts, {limits.tokens} tokens, "
+        f"{limits.body_bytes} bytes."
+    )
+    paths: dict[str, Any] = {}
+    for path, (kind, answer, summary) in _REQUESTS.items():
+        body = {"content": _json(kind.__name__), "required": True}
+        paths[path] = {
+            "post": _operation(path, answer, summary, tuple(_ERRORS)) | {"requestBody": body}
+        }
+    for path, (answer, summary, parameters) in _GETS.items():
+        paths[path] = {
+            "get": _operation(path, answer, summary, _OF_GET) | {"parameters": parameters}
+        }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Triad", "version": "1", "description": about},
+        # Relative: the address of this document decides, behind any proxy.
+        "servers": [{"url": params.path_prefix or "."}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas["$defs"] | _ANSWERS,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"key": []}],
+    }
+
+
+def _operation(path: str, answer: str, summary: str, errors: tuple[int, ...]) -> dict[str, Any]:
+    refusals = {
+        str(status): {"description": _ERRORS[status], "content": _json("Error")}
+        for status in errors
+    }
+    return {
+        "operationId": path.removeprefix("/v1/").replace("/", "_").replace("{id}", "one"),
+        "summary": summary,
+        "responses": {"200": {"description": "done", "content": _json(answer)}} | refusals,
+    }
+
+
+def _json(schema: str) -> dict[str, Any]:
+    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}

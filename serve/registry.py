@@ -1,0 +1,207 @@
+"""Which encoders are served: found, exported, self-tested, replaced when their folders change.
+
+A new encoder takes the place of the old one only when it is loaded, warm and gives its golden
+vectors; requests that have the old one finish with it. One that cannot be used is refused with the
+reason in the log, and the old one stays; so it does when its folder is gone. Not here: what is told
+about encoders (cards.py).
+"""
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.version import folder_version
+from serve.backends import Backend, choose
+from serve.encoders.exported import Exported
+from serve.encoders.text import TextTokenizer
+from serve.metrics import Metrics
+from serve.settings import ServeParams
+
+log = logging.getLogger("serve.registry")
+
+_ROOT = Path(__file__).parents[1]
+# Texts and tokens that a fresh backend sees before users' texts, so that theirs are not the first.
+_WARM_UP = ((1, 8), (1, 32), (8, 32), (32, 32))
+
+Signature = tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ServedEncoder:
+    """An encoder that is loaded and has passed its self test."""
+
+    id: str
+    version: str
+    folder: Path
+    created: int
+    exported: Exported
+    tokenizer: TextTokenizer
+    backend: Backend
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+        return self.exported.description.dimension
+
+
+class Registry:
+    """The served encoders by id; `encoders` is replaced as a whole, never changed.
+
+    Args:
+        params: where encoders are, and which backend computes.
+        threads: how many will compute at once.
+        metrics: what is counted.
+    """
+
+    def __init__(self, params: ServeParams, threads: int, metrics: Metrics) -> None:
+        self._params = params
+        self._threads = threads
+        self._metrics = metrics
+        self._seen: dict[str, Signature] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="registry", daemon=True)
+        self.encoders: dict[str, ServedEncoder] = {}
+        self.refused: dict[str, str] = {}
+        self.loaded = False
+
+    def start(self) -> None:
+        """Load everything in the background, then look for changes."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look no more; what is being loaded is finished first."""
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while True:
+            try:
+                self.refresh()
+            except Exception:
+                log.exception("looking for encoders failed")
+            self.loaded = True
+            if self._stop.wait(self._params.reload_seconds or None):
+                return
+
+    def refresh(self) -> None:
+        """Load what is new or has changed since the last look."""
+        changed = {}
+        for name, folder in self._candidates().items():
+            signature = _signature(folder)
+            if signature and signature != self._seen.get(name):
+                changed[name] = folder
+                self._seen[name] = signature
+        reasons = self._export(changed.values())
+        for name, folder in changed.items():
+            if self._stop.is_set():
+                return
+            try:
+                self._load(name, folder)
+            except Exception as error:  # noqa: BLE001 - whatever a damaged folder makes readers raise
+                reason = reasons.get(folder) or str(error)
+                self.refused[name] = reason
+                self._metrics.reloads.labels("refused").inc()
+                kept = "the loaded one stays" if name in self.encoders else "it is not served"
+                log.warning("encoder %s refused, %s: %s", name, kept, reason)
+
+    def _candidates(self) -> dict[str, Path]:
+        found = {}
+        if self._params.models is not None:
+            for modules in sorted(Path(self._params.models).glob("*/*/modules.json")):
+                folder = modules.parent
+                if not folder.parent.name.startswith(".") and not folder.name.startswith("."):
+                    found[f"{folder.parent.name}-{folder.name}"] = folder
+        return found | {name: Path(folder) for name, folder in self._params.encoders.items()}
+
+    def _export(self, folders: Iterable[Path]) -> dict[Path, str]:
+        """Export what is not exported yet, in a process of its own; reasons where that failed."""
+        place = Path(self._params.exported)
+        int8 = self._params.backend == "onnxruntime-int8"
+        wanted = "int8.json" if int8 else "export.json"
+        missing = [
+            folder for folder in folders if not (place / folder_version(folder) / wanted).is_file()
+        ]
+        if not missing:
+            return {}
+        if find_spec("torch") is None:
+            reason = "it is not exported yet, and torch is not installed: export it where it is"
+            return dict.fromkeys(missing, f"{reason} (python -m serve.export).")
+        log.info("exporting %d encoders, once", len(missing))
+        more = ["--int8-data", self._params.int8_data] if int8 else []
+        command = [sys.executable, "-m", "serve.export", *map(str, missing), "--out", str(place)]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), *_paths()])}
+        done = subprocess.run(  # noqa: S603 - our own module
+            [*command, *more], capture_output=True, text=True, check=False, env=environment
+        )
+        lines = done.stderr.splitlines()
+        return {
+            folder: next(
+                (line.partition(": ")[2] for line in lines if line.startswith(f"{folder}: ")),
+                "its export failed: " + (lines[-1] if lines else f"status {done.returncode}"),
+            )
+            for folder in missing
+        }
+
+    def _load(self, name: str, folder: Path) -> None:
+        begun = time.perf_counter()
+        version = folder_version(folder)
+        old = self.encoders.get(name)
+        if old is not None and old.version == version:
+            self.refused.pop(name, None)
+            return
+        exported = Exported.load(Path(self._params.exported) / version)
+        tokenizer = exported.tokenizer()
+        backend = choose(exported, folder, self._params.backend, self._threads)
+        warm_up(backend, tokenizer)
+        new = ServedEncoder(
+            name, version, folder, int(folder.stat().st_mtime), exported, tokenizer, backend
+        )
+        self.encoders = self.encoders | {name: new}
+        self.refused.pop(name, None)
+        if old is not None:
+            self._metrics.encoders.remove(name, old.version, old.backend.name)
+        self._metrics.encoders.labels(name, version, backend.name).set(1)
+        self._metrics.reloads.labels("loaded").inc()
+        log.info(
+            "encoder %s %s: %s, cosine %.6f to torch, %.1f s",
+            name,
+            version,
+            backend.name,
+            backend.agreement,
+            time.perf_counter() - begun,
+        )
+
+
+def warm_up(backend: Backend, tokenizer: TextTokenizer) -> None:
+    """Let a backend compute the usual shapes once."""
+    token = tokenizer.tail[0] if tokenizer.tail else 0
+    for texts, length in _WARM_UP:
+        ids = np.full((texts, min(length, tokenizer.max_length)), token, np.int64)
+        backend.embed(ids, np.ones_like(ids))
+
+
+def _signature(folder: Path) -> Signature:
+    """What changes when a file does; empty if the folder is gone."""
+    signature = []
+    for path in sorted(folder.rglob("*")):
+        try:
+            status = path.stat()
+        except OSError:
+            continue  # removed meanwhile
+        if path.is_file():
+            place = path.relative_to(folder).as_posix()
+            signature.append((place, status.st_size, status.st_mtime_ns))
+    return tuple(signature)
+
+
+def _paths() -> list[str]:
+    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]

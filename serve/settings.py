@@ -1,0 +1,135 @@
+"""The service's settings: section `serve` of params.yaml, and the environment's secrets.
+
+Not here: the settings of training and evaluation (pipeline/config.py), which the service neither
+needs nor checks.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pipeline.bounds import number
+from pipeline.strict import section
+from pipeline.yaml_file import ConfigError, read_yaml, refuse
+
+BackendChoice = Literal[
+    "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitParams:
+    """What one request, and all of them together, may ask for."""
+
+    items: int = number(at_least=1, unit="texts of a request, times its models")
+    tokens: int = number(at_least=1, unit="tokens of a request, times its models")
+    body_bytes: int = number(at_least=1024, unit="bytes of a request's body")
+    body_seconds: float = number(above=0.0, unit="seconds until a body has arrived")
+    queue_texts: int = number(at_least=1, unit="texts admitted and not yet answered")
+    wait_seconds: float = number(above=0.0, unit="seconds until a text's turn comes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeParams:
+    """Section `serve`.
+
+    Attributes:
+        models: folder whose `<objective>/<seed>` are served; null: none.
+        encoders: further encoders, id -> sentence-transformers folder.
+        exported: folder that keeps exported graphs, one folder an encoder's version.
+        metrics: folder of the pipeline's metrics, joined to encoders by version.
+        results: the pipeline's comparison table.
+        backend: `auto`, or the only one to use.
+        int8_data: SentEval folder; the loss of int8 is measured on its STS-B dev pairs.
+        threads: threads that compute; null: the cores that the process may use.
+        batch_tokens: tokens of a batch, padding included.
+        cache_embeddings: recent embeddings kept for equal texts; 0: none.
+        reload_seconds: how often folders are looked at for changes; 0: never.
+        drain_seconds: how long a stopping service says "not ready" before it closes its door.
+        cors_origins: origins whose pages may call the API; null: none.
+        path_prefix: path below which a proxy shows the service, like /triad; may be empty.
+    """
+
+    models: str | None
+    encoders: Mapping[str, str]
+    exported: str
+    metrics: str
+    results: str
+    backend: BackendChoice
+    int8_data: str
+    threads: int | None = number(at_least=1, unit="threads")
+    batch_tokens: int = number(at_least=16, unit="tokens")
+    cache_embeddings: int = number(at_least=0, unit="embeddings")
+    reload_seconds: float = number(at_least=0.0, unit="seconds")
+    drain_seconds: float = number(at_least=0.0, unit="seconds")
+    cors_origins: tuple[str, ...] | None
+    path_prefix: str
+    limits: LimitParams
+
+
+def load(path: Path) -> ServeParams:
+    """Read and check section `serve`.
+
+    Raises:
+        ConfigError: the file or the section is missing, or holds anything wrong.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, Mapping) or "serve" not in content:
+        raise ConfigError(f"{path}: has no section 'serve'; add it as conf/config.yaml has it.")
+    problems: list[str] = []
+    params = section(ServeParams, content["serve"], "serve", problems)
+    if params is None:
+        raise refuse(path, problems)
+    limits = params.limits
+    if limits.queue_texts < limits.items:
+        problems.append(
+            f"serve.limits.queue_texts: must be at least serve.limits.items ({limits.items}), or "
+            f"an idle service would refuse a request within the limits; got {limits.queue_texts}."
+        )
+    prefix = params.path_prefix
+    if prefix and (not prefix.startswith("/") or prefix.endswith("/")):
+        problems.append(
+            f"serve.path_prefix: must be empty or start with / and not end with it, got {prefix!r}."
+        )
+    problems.extend(_wrong_encoders(params.encoders))
+    if problems:
+        raise refuse(path, problems)
+    return params
+
+
+def _wrong_encoders(encoders: Mapping[str, str]) -> list[str]:
+    return [
+        f"serve.encoders: {name!r}: {folder!r} must be an id without '/' and a folder's path."
+        for name, folder in encoders.items()
+        if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
+    ]
+
+
+def read_keys(environment: Mapping[str, str] = os.environ) -> tuple[bytes, ...]:
+    """The API keys: TRIAD_API_KEYS (divided by commas) and the lines of TRIAD_API_KEYS_FILE.
+
+    None given means that everybody may call.
+
+    Raises:
+        ConfigError: a variable is there that gives no key: a mistake that would open the door.
+    """
+    keys: list[str] = []
+    listed, file = environment.get("TRIAD_API_KEYS"), environment.get("TRIAD_API_KEYS_FILE")
+    if listed is not None:
+        keys += _some("TRIAD_API_KEYS", listed.split(","))
+    if file is not None:
+        try:
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"TRIAD_API_KEYS_FILE: {file} cannot be read: {error}") from error
+        keys += _some(f"TRIAD_API_KEYS_FILE: {file}", lines)
+    return tuple(key.encode() for key in keys)
+
+
+def _some(where: str, given: list[str]) -> list[str]:
+    keys = [key.strip() for key in given if key.strip()]
+    if not keys:
+        raise ConfigError(f"{where}: holds no key; give at least one, or unset the variable.")
+    return keys
