@@ -21,7 +21,8 @@ import numpy as np
 
 from pipeline.version import folder_version
 from serve.backends import Backend, choose
-from serve.encoders.exported import Exported
+from serve.encoders.exported import Exported, ExportError
+from serve.encoders.golden import TEXTS
 from serve.encoders.text import TextTokenizer
 from serve.metrics import Metrics
 from serve.settings import ServeParams
@@ -160,6 +161,8 @@ class Registry:
             return
         exported = Exported.load(Path(self._params.exported) / version)
         tokenizer = exported.tokenizer()
+        if [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)] != exported.golden.ids:
+            raise ExportError("its tokenizer.json does not give the golden token ids.")
         backend = choose(exported, folder, self._params.backend, self._threads)
         warm_up(backend, tokenizer)
         new = ServedEncoder(

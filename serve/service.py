@@ -29,12 +29,11 @@ from serve import settings
 usage_stats.do_not_track.cache_clear()
 
 _PARAMS = Path(os.environ.get("TRIAD_PARAMS", "params.yaml"))
-_HOST = os.environ.get("HOST", "127.0.0.1")
-_PORT = int(os.environ.get("PORT", "3000"))
 
 try:  # in the command's own process, so that a mistake ends it with one sentence
     settings.load(_PARAMS)
     settings.read_keys()
+    _HOST, _PORT = settings.read_address()
 except ConfigError as error:
     raise BentoMLConfigException(str(error)) from error
 

@@ -4,6 +4,7 @@ Not here: the settings of training and evaluation (pipeline/config.py), which th
 needs nor checks.
 """
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class LimitParams:
     tokens: int = number(at_least=1, unit="tokens of a request, times its models")
     body_bytes: int = number(at_least=1024, unit="bytes of a request's body")
     body_seconds: float = number(above=0.0, unit="seconds until a body has arrived")
+    all_bodies_bytes: int = number(at_least=1024, unit="bytes of all bodies not yet answered")
     queue_texts: int = number(at_least=1, unit="texts admitted and not yet answered")
     wait_seconds: float = number(above=0.0, unit="seconds until a text's turn comes")
 
@@ -88,6 +90,11 @@ def load(path: Path) -> ServeParams:
             f"serve.limits.queue_texts: must be at least serve.limits.items ({limits.items}), or "
             f"an idle service would refuse a request within the limits; got {limits.queue_texts}."
         )
+    if limits.all_bodies_bytes < limits.body_bytes:
+        problems.append(
+            "serve.limits.all_bodies_bytes: must be at least serve.limits.body_bytes "
+            f"({limits.body_bytes}); got {limits.all_bodies_bytes}."
+        )
     prefix = params.path_prefix
     if prefix and (not prefix.startswith("/") or prefix.endswith("/")):
         problems.append(
@@ -105,6 +112,25 @@ def _wrong_encoders(encoders: Mapping[str, str]) -> list[str]:
         for name, folder in encoders.items()
         if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
     ]
+
+
+def read_address(environment: Mapping[str, str] = os.environ) -> tuple[str, int]:
+    """Where to listen: HOST (127.0.0.1) and PORT (3000).
+
+    Raises:
+        ConfigError: one of them is no address or no port.
+    """
+    host, port = environment.get("HOST", "127.0.0.1"), environment.get("PORT", "3000")
+    host = "127.0.0.1" if host == "localhost" else host
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        raise ConfigError(
+            f"HOST: must be an IP address like 127.0.0.1 or 0.0.0.0, got {host!r}."
+        ) from None
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ConfigError(f"PORT: must be a whole number from 1 to 65535, got {port!r}.")
+    return host, int(port)
 
 
 def read_keys(environment: Mapping[str, str] = os.environ) -> tuple[bytes, ...]:

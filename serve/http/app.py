@@ -18,7 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from serve.engine import Engine
 from serve.errors import ApiError
-from serve.http.bodies import ClientGone, error_response, json_response
+from serve.http.bodies import Bodies, ClientGone, error_response, json_response
 from serve.http.docs import ASSETS, page
 from serve.http.middleware import Keys, Observe, Prefix
 from serve.http.openapi import document
@@ -77,7 +77,7 @@ def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
     app = Starlette(
         routes=[
             *(
-                Route(path, _guarded(handler, engine), methods=[way])
+                Route(path, _guarded(handler, engine, routes.bodies), methods=[way])
                 for way, path, handler in table
             ),
             Mount("/docs/assets", StaticFiles(directory=ASSETS)),
@@ -89,7 +89,7 @@ def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
     return app
 
 
-def _guarded(handler: Handler, engine: Engine) -> Handler:
+def _guarded(handler: Handler, engine: Engine, bodies: Bodies) -> Handler:
     """The handler, with every way to fail turned into an answer."""
 
     async def guarded(request: Request) -> Response:
@@ -110,6 +110,8 @@ def _guarded(handler: Handler, engine: Engine) -> Handler:
                     f"the service met a fault; its log has details under request {request_id}.",
                 )
             )
+        finally:
+            bodies.forget(request)
 
     return guarded
 

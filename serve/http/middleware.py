@@ -6,9 +6,10 @@ Plain ASGI, one small class each. The log has one line of JSON a request and nev
 import hmac
 import logging
 import re
+import secrets
 import time
-import uuid
 from collections.abc import Sequence
+from itertools import count
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -45,6 +46,9 @@ class Observe:
         self._app = app
         self._metrics = metrics
         self._routes = frozenset(routes)
+        # Unique, and made without a system call.
+        self._process = secrets.token_hex(8)
+        self._numbers = count()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
@@ -53,7 +57,7 @@ class Observe:
             return
         begun = time.perf_counter()
         given = next((value for key, value in scope["headers"] if key == b"x-request-id"), b"")
-        request_id = given.decode() if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        request_id = given.decode() if _REQUEST_ID.fullmatch(given) else self._new_id()
         scope["request_id"] = request_id
         status = 500
 
@@ -68,6 +72,9 @@ class Observe:
             await self._app(scope, receive, observed)
         finally:
             self._count(scope, request_id, status, time.perf_counter() - begun)
+
+    def _new_id(self) -> str:
+        return f"{self._process}{next(self._numbers):012x}"
 
     def _count(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
         route = self._label(scope["path"])

@@ -177,6 +177,7 @@ _ERRORS = {
     500: "the service met a fault",
     503: "the encoders are being loaded",
 }
+_OF_ENCODERS = ("Model", "Models", "Training", "Results")
 _OF_GET = (401, 404, 500, 503)
 
 
@@ -219,6 +220,7 @@ def _operation(path: str, answer: str, summary: str, errors: tuple[int, ...]) ->
         for status in errors
     }
     return {
+        "tags": ["Encoders" if answer in _OF_ENCODERS else "Encoding"],
         "operationId": path.removeprefix("/v1/").replace("/", "_").replace("{id}", "one"),
         "summary": summary,
         "responses": {"200": {"description": "done", "content": _json(answer)}} | refusals,

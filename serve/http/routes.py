@@ -25,7 +25,7 @@ from serve.encoders import cards
 from serve.engine import Engine
 from serve.errors import ApiError, invalid, over_limit
 from serve.http.answers import as_base64, normalised, results_of, with_usage
-from serve.http.bodies import json_response, offload, read_body
+from serve.http.bodies import Bodies, json_response, offload
 from serve.http.fields import Input
 from serve.registry import ServedEncoder
 
@@ -36,6 +36,7 @@ class Routes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._limits = engine.params.limits
+        self.bodies = Bodies(self._limits, engine.metrics)
 
     async def embeddings(self, request: Request) -> Response:
         """POST /v1/embeddings."""
@@ -183,7 +184,7 @@ class Routes:
         return json_response(await asyncio.to_thread(cards.results, file))
 
     async def _read(self, request: Request, kind: type[Model]) -> Model:
-        body = await read_body(request, self._limits)
+        body = await self.bodies.read(request)
         return await offload(len(body), lambda: parse(kind, body))
 
     def _encoder(self, name: str) -> ServedEncoder:
