@@ -65,7 +65,10 @@ def choose(exported: Exported, encoder: Path, wanted: str, threads: int) -> Back
                 log.info("%s: not %s", exported.folder.name, "; ".join(reasons))
             return Backend(name, embed, agreement)
         reasons.append(f"{name}: cosine {agreement:.6f} to torch in float32")
-    raise ExportError(f"no backend gives this encoder's embeddings ({'; '.join(reasons)}).")
+    raise ExportError(
+        f"no backend gives this encoder's embeddings ({'; '.join(reasons)}); if its export is "
+        f"damaged, delete {exported.folder}."
+    )
 
 
 def self_test(exported: Exported, embed: Embed) -> float:

@@ -7,21 +7,18 @@ about encoders (cards.py).
 """
 
 import logging
-import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from pipeline.layout import EncoderError
 from pipeline.version import folder_version
 from serve.backends import Backend, choose
 from serve.encoders.exported import Exported, ExportError
+from serve.encoders.exporting import export_missing
 from serve.encoders.golden import TEXTS
 from serve.encoders.text import TextTokenizer
 from serve.metrics import Metrics
@@ -29,7 +26,6 @@ from serve.settings import ServeParams
 
 log = logging.getLogger("serve.registry")
 
-_ROOT = Path(__file__).parents[1]
 # Texts and tokens that a fresh backend sees before users' texts, so that theirs are not the first.
 _WARM_UP = ((1, 8), (1, 32), (8, 32), (32, 32))
 
@@ -98,21 +94,31 @@ class Registry:
         changed = {}
         for name, folder in self._candidates().items():
             signature = _signature(folder)
-            if signature and signature != self._seen.get(name):
-                changed[name] = folder
+            if signature != self._seen.get(name):
                 self._seen[name] = signature
-        reasons = self._export(changed.values())
+                changed[name] = folder
+        int8 = self._params.backend == "onnxruntime-int8"
+        reasons = export_missing(
+            [folder for name, folder in changed.items() if self._seen[name]],
+            Path(self._params.exported),
+            self._params.int8_data if int8 else None,
+            self._stop,
+        )
         for name, folder in changed.items():
             if self._stop.is_set():
                 return
             try:
+                if not self._seen[name]:
+                    raise EncoderError(f"{folder}: there is no such folder, or nothing in it.")
                 self._load(name, folder)
-            except Exception as error:  # noqa: BLE001 - whatever a damaged folder makes readers raise
-                reason = reasons.get(folder) or str(error)
-                self.refused[name] = reason
-                self._metrics.reloads.labels("refused").inc()
-                kept = "the loaded one stays" if name in self.encoders else "it is not served"
-                log.warning("encoder %s refused, %s: %s", name, kept, reason)
+            except Exception as error:  # noqa: BLE001 - readers of damaged files raise anything
+                self._refuse(name, reasons.get(folder) or str(error))
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self.refused[name] = reason
+        self._metrics.reloads.labels("refused").inc()
+        kept = "the loaded one stays" if name in self.encoders else "it is not served"
+        log.warning("encoder %s refused, %s: %s", name, kept, reason)
 
     def _candidates(self) -> dict[str, Path]:
         found = {}
@@ -122,35 +128,6 @@ class Registry:
                 if not folder.parent.name.startswith(".") and not folder.name.startswith("."):
                     found[f"{folder.parent.name}-{folder.name}"] = folder
         return found | {name: Path(folder) for name, folder in self._params.encoders.items()}
-
-    def _export(self, folders: Iterable[Path]) -> dict[Path, str]:
-        """Export what is not exported yet, in a process of its own; reasons where that failed."""
-        place = Path(self._params.exported)
-        int8 = self._params.backend == "onnxruntime-int8"
-        wanted = "int8.json" if int8 else "export.json"
-        missing = [
-            folder for folder in folders if not (place / folder_version(folder) / wanted).is_file()
-        ]
-        if not missing:
-            return {}
-        if find_spec("torch") is None:
-            reason = "it is not exported yet, and torch is not installed: export it where it is"
-            return dict.fromkeys(missing, f"{reason} (python -m serve.export).")
-        log.info("exporting %d encoders, once", len(missing))
-        more = ["--int8-data", self._params.int8_data] if int8 else []
-        command = [sys.executable, "-m", "serve.export", *map(str, missing), "--out", str(place)]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(_ROOT), *_paths()])}
-        done = subprocess.run(  # noqa: S603 - our own module
-            [*command, *more], capture_output=True, text=True, check=False, env=environment
-        )
-        lines = done.stderr.splitlines()
-        return {
-            folder: next(
-                (line.partition(": ")[2] for line in lines if line.startswith(f"{folder}: ")),
-                "its export failed: " + (lines[-1] if lines else f"status {done.returncode}"),
-            )
-            for folder in missing
-        }
 
     def _load(self, name: str, folder: Path) -> None:
         begun = time.perf_counter()
@@ -204,7 +181,3 @@ def _signature(folder: Path) -> Signature:
             place = path.relative_to(folder).as_posix()
             signature.append((place, status.st_size, status.st_mtime_ns))
     return tuple(signature)
-
-
-def _paths() -> list[str]:
-    return [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
