@@ -108,8 +108,6 @@ class Registry:
             if self._stop.is_set():
                 return
             try:
-                if not self._seen[name]:
-                    raise EncoderError(f"{folder}: there is no such folder, or nothing in it.")
                 self._load(name, folder)
             except Exception as error:  # noqa: BLE001 - readers of damaged files raise anything
                 self._refuse(name, reasons.get(folder) or str(error))
@@ -131,6 +129,8 @@ class Registry:
 
     def _load(self, name: str, folder: Path) -> None:
         begun = time.perf_counter()
+        if not self._seen[name]:
+            raise EncoderError(f"{folder}: there is no such folder, or nothing in it.")
         version = folder_version(folder)
         old = self.encoders.get(name)
         if old is not None and old.version == version:

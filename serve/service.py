@@ -18,6 +18,7 @@ os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import bentoml
+import yaml
 from bentoml._internal.utils.analytics import usage_stats
 from bentoml.exceptions import BentoMLConfigException
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -109,4 +110,5 @@ class TriadService:
 
 # BentoML's time-out would answer in a shape of its own, and keep a timer for each request long
 # after it is answered. The API has limits of its own (serve.limits).
-TriadService.config["traffic"] = {"timeout": _Off(1)}  # type: ignore[attr-defined]
+yaml.SafeDumper.add_representer(_Off, yaml.SafeDumper.represent_float)  # for bento.yaml
+TriadService.config["traffic"] = {"timeout": _Off(86400)}  # type: ignore[attr-defined]

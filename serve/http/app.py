@@ -157,4 +157,6 @@ class _System:
         return HTMLResponse(page())
 
     async def index(self, _: Request) -> Response:
-        return RedirectResponse("docs")
+        # Relative where the prefix is not known: the proxy that took it off may have one.
+        prefix = self._engine.params.path_prefix
+        return RedirectResponse(f"{prefix}/docs" if prefix else "docs")

@@ -1,0 +1,1 @@
+"""Speed against peers, one script per question, a table as output."""

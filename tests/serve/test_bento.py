@@ -1,0 +1,181 @@
+"""The Bento: what is packed, what an image of it would be made of, and that it serves.
+
+No Docker engine is needed: the Dockerfile is read, not run.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.utils import canonicalize_name
+
+from tests.serve.started import ROOT, started, write_encoders, write_params
+
+pytestmark = pytest.mark.slow
+
+# Only what is in git, and the encoders that a test makes: a clone has no trained ones.
+FILES = ("bentofile.yaml", "constraints.txt")
+FOLDERS = ("deploy", "docs", "metrics", "pipeline", "results", "serve")
+BUILD = [sys.executable, "-m", "bentoml", "build", "--output", "tag"]
+# Like `bentoml containerize`, up to where the engine would begin.
+CONTAINERIZE = """
+import shutil, sys
+from bentoml import bentos
+from bentoml._internal.container import construct_containerfile
+
+with construct_containerfile(bentos.get(sys.argv[1])) as (context, dockerfile):
+    shutil.copytree(context, sys.argv[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """BentoML's folder."""
+    return tmp_path_factory.mktemp("bentoml")
+
+
+@pytest.fixture(scope="module")
+def bento(home: Path, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Bento of a copy of the project with one tiny encoder."""
+    project = tmp_path_factory.mktemp("project")
+    for name in FILES:
+        shutil.copy(ROOT / name, project / name)
+    for name in FOLDERS:
+        shutil.copytree(ROOT / name, project / name)
+    write_encoders(project, tiny_bert, {"vicreg_modified": "cls"})
+    write_params(project / "params.yaml")
+    (project / "models" / ".half.unfinished").mkdir()
+    (project / "models" / ".half.unfinished" / "model.safetensors").write_text("half")
+    run(BUILD, home, cwd=project)
+    (found,) = (one for one in (home / "bentos" / "triad").iterdir() if one.is_dir())
+    return found
+
+
+def run(command: list[str], home: Path, cwd: Path = ROOT) -> None:
+    environment = os.environ | {"BENTOML_HOME": str(home), "BENTOML_DO_NOT_TRACK": "True"}
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def context(bento: Path, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a container's builder would be given."""
+    place = tmp_path_factory.mktemp("container") / "context"
+    run([sys.executable, "-c", CONTAINERIZE, f"triad:{bento.name}", str(place)], home)
+    return place
+
+
+@pytest.fixture(scope="module")
+def dockerfile(context: Path) -> str:
+    text = (context / "env/docker/Dockerfile").read_text(encoding="utf-8")
+    return text.replace("\\\n", " ")
+
+
+def test_it_holds_code_settings_encoders_and_their_exports(bento: Path) -> None:
+    source = bento / "src"
+    for name in ("params.yaml", "serve/service.py", "pipeline/strict.py", "pipeline/version.py"):
+        assert (source / name).is_file(), name
+    assert (source / "models/vicreg_modified/42/modules.json").is_file()
+    assert len(list(source.glob(".exported/*/graph.onnx"))) == 1
+    assert (source / "metrics/vicreg_modified/42.json").is_file()
+    assert (source / "results/comparison.json").is_file()
+
+
+def test_it_holds_the_page_about_the_api_and_nothing_else(bento: Path) -> None:
+    names = {path.name for path in (bento / "src").iterdir()}
+    assert names == {*FILES, *FOLDERS, "params.yaml", "models", ".exported"} - {"deploy", "docs"}
+    assert (bento / "README.md").read_bytes() == (ROOT / "docs/serving.md").read_bytes()
+    assert not list(bento.rglob("*.unfinished"))
+    assert not list(bento.rglob("__pycache__"))
+
+
+def test_its_packages_are_those_of_deploy(bento: Path) -> None:
+    def lines(file: Path) -> set[str]:
+        text = file.read_text(encoding="utf-8")
+        return {line for line in text.splitlines() if line and not line.startswith("#")}
+
+    built = lines(bento / "env/python/requirements.txt")
+    constraints = lines(ROOT / "constraints.txt")
+    (bentoml,) = (line for line in constraints if line.startswith("bentoml=="))
+    assert built == lines(ROOT / "deploy/requirements.txt") | {bentoml}
+
+
+def test_the_image_copies_only_what_is_there(context: Path, dockerfile: str) -> None:
+    sources = re.findall(r"^COPY (?:--\S+ )*(\S+) \S+$", dockerfile, re.MULTILINE)
+    assert "." in sources
+    for source in sources:
+        assert (context / source).exists(), source
+
+
+def test_the_image_starts_the_bento_as_an_ordinary_user(context: Path, dockerfile: str) -> None:
+    values = dict(re.findall(r"^ARG (\w+)=(\S+)$", dockerfile, re.MULTILINE))
+    (begin,) = re.findall(r"^ENTRYPOINT (.+)$", dockerfile, re.MULTILINE)
+    (entrypoint,) = json.loads(begin)
+    assert (context / Path(entrypoint).relative_to(values["BENTO_PATH"])).is_file()
+    assert re.findall(r"^USER (.+)$", dockerfile, re.MULTILINE)[-1] == "bentoml"
+    assert values["BENTO_USER_UID"] == "1034"  # which deploy/kubernetes.yaml names
+
+
+def test_the_image_listens_to_its_network_and_phones_nobody(dockerfile: str) -> None:
+    values = dict(re.findall(r"^ARG (\w+)=(\S+)$", dockerfile, re.MULTILINE))
+    for name, value in {"HOST": "0.0.0.0", "BENTOML_DO_NOT_TRACK": "True"}.items():
+        assert values[name] == value
+        assert f"ENV {name}=${name}" in dockerfile
+    assert "EXPOSE 3000" in dockerfile
+
+
+ABSENT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {modules!r}:
+            raise ModuleNotFoundError(f"{{name}} is not in the image", name=name)
+
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.fixture(scope="module")
+def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The Bento, where packages that its image does not have cannot be imported."""
+    place = tmp_path_factory.mktemp("served")
+    lines = (bento / "env/python/requirements.txt").read_text(encoding="utf-8").splitlines()
+    there = {canonicalize_name(line.partition("==")[0]) for line in lines} | {"triad"}
+    absent = {
+        module
+        for module, packages in packages_distributions().items()
+        if not there & {canonicalize_name(package) for package in packages}
+    }
+    assert {"torch", "transformers", "dvc"} <= absent
+    (place / "sitecustomize.py").write_text(ABSENT.format(modules=absent), encoding="utf-8")
+    with started(str(bento), place, PYTHONPATH=str(place)) as address:
+        yield address
+
+
+def test_it_is_ready_and_lists_its_encoder_without_torch(served: str) -> None:
+    with urllib.request.urlopen(f"{served}/v1/models", timeout=30) as answer:
+        (card,) = json.load(answer)["data"]
+    assert card["id"] == "vicreg_modified-42"
+    assert card["agreement"] >= 0.9999
+    assert card["sts"]
+
+
+def test_it_embeds_without_torch(served: str) -> None:
+    body = json.dumps({"model": "vicreg_modified-42", "input": ["one text", "and another"]})
+    request = urllib.request.Request(
+        f"{served}/v1/embeddings", body.encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        data = json.load(answer)["data"]
+    assert [len(item["embedding"]) for item in data] == [32, 32]

@@ -1,0 +1,175 @@
+"""The deployment files are valid and agree with the code.
+
+Not here: the Bento that they make (test_bento.py).
+"""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from importlib.metadata import distribution
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import kubernetes_validate
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from serve.metrics import Metrics
+from serve.settings import load
+
+ROOT = Path(__file__).parents[2]
+SERVE = load(ROOT / "params.yaml")
+BENTOFILE = yaml.safe_load((ROOT / "bentofile.yaml").read_text(encoding="utf-8"))
+COMPOSE = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text(encoding="utf-8"))
+OBJECTS = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text(encoding="utf-8")))
+BY_KIND: dict[str, Any] = {one["kind"]: one for one in OBJECTS}
+COMPOSED = COMPOSE["services"]["triad"]
+DEPLOYED = BY_KIND["Deployment"]["spec"]["template"]["spec"]
+(CONTAINER,) = DEPLOYED["containers"]
+VARIABLES = {one["name"]: one["value"] for one in CONTAINER["env"]}
+PORT = 3000
+USER = 1034  # BentoML's user in its images
+
+
+def pins(file: str) -> dict[str, str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    found = [line.partition("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(name): version for name, _, version in found}
+
+
+def needed(requirements: Sequence[str]) -> set[str]:
+    """Packages that these bring to the image, themselves included, as the installed ones say."""
+    image = {"python_version": str(BENTOFILE["docker"]["python_version"])}
+    image |= {"python_full_version": f"{image['python_version']}.0", "sys_platform": "linux"}
+    todo = [Requirement(one) for one in requirements]
+    seen: set[tuple[str, str]] = set()
+    while todo:
+        requirement = todo.pop()
+        for extra in requirement.extras | {""}:
+            if (requirement.name, extra) in seen:
+                continue
+            seen.add((requirement.name, extra))
+            asked = map(Requirement, distribution(requirement.name).requires or ())
+            here = image | {"extra": extra}
+            todo += [one for one in asked if one.marker is None or one.marker.evaluate(here)]
+    return {canonicalize_name(name) for name, _ in seen}
+
+
+class TestRequirements:
+    def test_they_are_what_serving_needs_and_nothing_else(self) -> None:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        roots = [*project["optional-dependencies"]["serve"], "numpy", "pyyaml", "tokenizers"]
+        assert set(pins("deploy/requirements.txt")) == needed(roots) - {"bentoml"}
+
+    def test_they_have_the_versions_of_the_constraints(self) -> None:
+        assert pins("deploy/requirements.txt").items() <= pins("constraints.txt").items()
+
+    def test_training_is_not_among_them(self) -> None:
+        training = {"torch", "transformers", "dvc", "datasets", "scikit-learn", "scipy"}
+        assert not training & set(pins("deploy/requirements.txt"))
+
+
+class TestKubernetes:
+    @pytest.mark.parametrize("version", ["1.30", kubernetes_validate.latest_version()])
+    @pytest.mark.parametrize("one", OBJECTS, ids=lambda one: one["kind"])
+    def test_an_object_has_the_schema_of_its_kind(self, one: Any, version: str) -> None:
+        kubernetes_validate.validate(one, version, strict=True)
+
+    def test_probes_ask_for_health_at_the_port(self) -> None:
+        (port,) = CONTAINER["ports"]
+        assert port["containerPort"] == int(VARIABLES["PORT"]) == PORT
+        for probe, path in [("startup", "readyz"), ("readiness", "readyz"), ("liveness", "livez")]:
+            get = CONTAINER[f"{probe}Probe"]["httpGet"]
+            assert get == {"path": f"/{path}", "port": port["name"]}
+
+    def test_everything_selects_the_pods(self) -> None:
+        deployment = BY_KIND["Deployment"]["spec"]
+        labels = deployment["template"]["metadata"]["labels"]
+        assert deployment["selector"]["matchLabels"] == labels
+        assert BY_KIND["Service"]["spec"]["selector"] == labels
+        assert BY_KIND["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+        assert BY_KIND["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
+        target = BY_KIND["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
+        assert (target["kind"], target["name"]) == ("Deployment", "triad")
+
+    def test_nothing_leaves_and_only_the_port_is_open(self) -> None:
+        policy = BY_KIND["NetworkPolicy"]["spec"]
+        assert set(policy["policyTypes"]) == {"Ingress", "Egress"}
+        assert policy["egress"] == []
+        assert policy["ingress"] == [{"ports": [{"protocol": "TCP", "port": PORT}]}]
+
+    def test_the_autoscaler_follows_a_gauge_of_the_service(self) -> None:
+        (metric,) = BY_KIND["HorizontalPodAutoscaler"]["spec"]["metrics"]
+        gauges = {one.name for one in Metrics().registry.collect() if one.type == "gauge"}
+        assert metric["pods"]["metric"]["name"] in gauges
+
+    def test_it_runs_as_an_ordinary_user_that_writes_only_to_tmp(self) -> None:
+        assert DEPLOYED["securityContext"]["runAsUser"] == USER
+        assert DEPLOYED["securityContext"]["runAsNonRoot"]
+        assert CONTAINER["securityContext"]["readOnlyRootFilesystem"]
+        assert CONTAINER["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        writable = [one["mountPath"] for one in CONTAINER["volumeMounts"] if "readOnly" not in one]
+        assert writable == ["/tmp"]
+        assert VARIABLES["BENTOML_HOME"].startswith("/tmp/")
+
+    def test_the_keys_are_where_the_secret_is_mounted(self) -> None:
+        (secret,) = (one for one in DEPLOYED["volumes"] if "secret" in one)
+        (mount,) = (one for one in CONTAINER["volumeMounts"] if one["name"] == secret["name"])
+        assert VARIABLES["TRIAD_API_KEYS_FILE"] == f"{mount['mountPath']}/keys"
+
+
+class TestCompose:
+    def test_it_has_the_schema_of_compose(self) -> None:
+        pytest.importorskip("check_jsonschema", reason="check-jsonschema has the schema")
+        vendored = files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
+        schema = json.loads(vendored.read_text(encoding="utf-8"))
+        jsonschema.validators.validator_for(schema)(schema).validate(COMPOSE)
+
+    def test_only_this_machine_reaches_it(self) -> None:
+        assert COMPOSED["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+        assert COMPOSED["environment"]["HOST"] == "0.0.0.0"  # inside the container
+        assert COMPOSED["environment"]["PORT"] == str(PORT)
+
+    def test_it_writes_only_to_tmp_and_may_do_little(self) -> None:
+        assert COMPOSED["read_only"]
+        assert [one.partition(":")[0] for one in COMPOSED["tmpfs"]] == ["/tmp"]
+        assert COMPOSED["environment"]["BENTOML_HOME"].startswith("/tmp/")
+        assert COMPOSED["cap_drop"] == ["ALL"]
+        assert COMPOSED["cpus"]
+        assert COMPOSED["mem_limit"]
+
+    def test_the_health_check_asks_whether_it_is_ready(self) -> None:
+        assert COMPOSED["healthcheck"]["test"][:3] == ["CMD", "python", "-c"]
+        assert f"http://127.0.0.1:{PORT}/readyz" in COMPOSED["healthcheck"]["test"][3]
+
+    def test_the_keys_are_a_secret(self) -> None:
+        (secret,) = COMPOSED["secrets"]
+        assert COMPOSED["environment"]["TRIAD_API_KEYS_FILE"] == f"/run/secrets/{secret}"
+        assert "file" in COMPOSE["secrets"][secret]
+
+
+@pytest.mark.parametrize("variables", [VARIABLES, COMPOSED["environment"]], ids=["pod", "compose"])
+def test_every_variable_is_one_that_somebody_reads(variables: dict[str, str]) -> None:
+    code = "".join((ROOT / f"serve/{name}.py").read_text() for name in ("service", "settings"))
+    ours = {name for name in variables if name != "BENTOML_HOME"}  # BentoML's own
+    assert {name for name in ours if f'"{name}"' in code} == ours
+
+
+@pytest.mark.parametrize(
+    "granted",
+    [DEPLOYED["terminationGracePeriodSeconds"], int(COMPOSED["stop_grace_period"].rstrip("s"))],
+    ids=["pod", "compose"],
+)
+def test_a_stop_grants_the_drain_and_the_longest_request(granted: int) -> None:
+    limits = SERVE.limits
+    assert granted > SERVE.drain_seconds + limits.body_seconds + limits.wait_seconds
+
+
+@pytest.mark.parametrize("setting", ["models", "exported", "metrics", "results"])
+def test_the_bento_takes_what_the_settings_name(setting: str) -> None:
+    place = f"/{getattr(SERVE, setting)}/"
+    assert any(place.startswith(included) for included in BENTOFILE["include"])

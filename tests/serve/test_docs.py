@@ -1,0 +1,197 @@
+"""The documentation says what the service does: its commands run, its tables are complete."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from starlette.routing import Route
+
+from serve.engine import Engine
+from serve.http.app import create_api
+from serve.http.openapi import _ERRORS
+from serve.metrics import Metrics
+from serve.settings import load
+from tests.serve.started import ROOT, started, write_encoders, write_params
+
+SERVING = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
+OPERATING = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
+SETTINGS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["serve"]
+DEFAULT = "http://127.0.0.1:3000"
+CODE = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "serve").rglob("*.py"))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A curl command, the status that it is said to answer, and what of the answer is shown."""
+
+    command: str
+    status: int
+    shown: str | None
+
+    @property
+    def method(self) -> str:
+        return "POST" if " -d " in self.command else "GET"
+
+    @property
+    def path(self) -> str:
+        found = re.search(rf"{DEFAULT}(\S*)", self.command)
+        assert found, self.command
+        return found[1]
+
+
+EXAMPLES = [
+    Example(command, int(status), shown or None)
+    for command, status, shown in re.findall(
+        r"```sh\n(curl .*?)```\n\nAnswers (\d{3}).*?\n\n(?:```json\n(.*?)```)?", SERVING, re.DOTALL
+    )
+]
+SNIPPETS = re.findall(r"```python\n(.*?)```", SERVING, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def routes() -> list[Route]:
+    engine = Engine(load(ROOT / "params.yaml"))
+    engine.batcher.stop()
+    return [route for route in create_api(engine, ()).routes if isinstance(route, Route)]
+
+
+def test_every_command_of_the_page_is_taken_for_an_example() -> None:
+    assert len(EXAMPLES) == SERVING.count("curl -s ")
+
+
+def test_every_route_has_an_example_that_answers_it(routes: list[Route]) -> None:
+    for route in routes:
+        method = "POST" if "POST" in (route.methods or ()) else "GET"
+        assert any(
+            example.method == method and route.path_regex.match(example.path)
+            for example in EXAMPLES
+            if example.status < 400
+        ), route.path
+
+
+def test_every_route_stands_in_the_table(routes: list[Route]) -> None:
+    for route in routes:
+        method = "POST" if "POST" in (route.methods or ()) else "GET"
+        assert f"`{method} {route.path}`" in SERVING
+
+
+def test_every_metric_is_explained() -> None:
+    for metric in Metrics().registry.collect():
+        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
+        assert re.search(rf"^\| `{name}` \|.*\|$", OPERATING, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("key", [key for key in SETTINGS if key != "limits"])
+def test_every_setting_is_explained(key: str) -> None:
+    assert re.search(rf"^\| `{key}` \|.*\|$", OPERATING, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("key", "value"), SETTINGS["limits"].items())
+def test_every_limit_is_explained_with_its_default(key: str, value: float) -> None:
+    assert f"| `{key}` | {value:.12g} |" in SERVING
+
+
+def test_every_error_code_and_status_is_explained() -> None:
+    for code in re.findall(r'ApiError\(\s*[\w.]+,\s*"(\w+)"', CODE):
+        assert f"`{code}`" in SERVING, code
+    for status in _ERRORS:
+        assert re.search(rf"^\| {status} \|", SERVING, re.MULTILINE), status
+
+
+def test_every_variable_is_explained() -> None:
+    files = (ROOT / f"serve/{name}.py" for name in ("service", "settings"))
+    code = "".join(file.read_text(encoding="utf-8") for file in files)
+    variables = set(re.findall(r'environ(?:ment)?\.get\("([A-Z_]+)"', code))
+    assert {"HOST", "PORT", "TRIAD_PARAMS", "TRIAD_API_KEYS"} <= variables
+    for name in variables:
+        assert f"| `{name}` |" in SERVING
+
+
+@pytest.mark.parametrize("page", ["serving", "operating"])
+def test_links_lead_somewhere(page: str) -> None:
+    text = re.sub(
+        r"```.*?```", "", {"serving": SERVING, "operating": OPERATING}[page], flags=re.DOTALL
+    )
+    for target in re.findall(r"\]\(([^)]+)\)", text):
+        file, _, part = target.partition("#")
+        other = (ROOT / "docs" / (file or f"{page}.md")).read_text(encoding="utf-8")
+        titles = [
+            title.lower().replace(" ", "-")
+            for title in re.findall(r"^#+ (.+)$", other, re.MULTILINE)
+        ]
+        assert not part or part in titles, target
+
+
+@pytest.fixture(scope="module")
+def address(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A service of the encoders that the page speaks of, but tiny."""
+    place = tmp_path_factory.mktemp("documented")
+    write_encoders(place, tiny_bert, {"vicreg": "mean", "vicreg_modified": "cls"})
+    places = {name: str(place / SETTINGS[name]) for name in ("models", "exported", "metrics")}
+    params = write_params(place / "params.yaml", **places)
+    with started("serve.service:TriadService", place, TRIAD_PARAMS=str(params)) as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.method} {one.path}")
+def test_a_command_answers_as_the_page_says(example: Example, address: str) -> None:
+    command = example.command.rstrip().replace(DEFAULT, address)
+    done = subprocess.run(
+        ["bash", "-c", f"{command} --max-time 60 -w '\\n%{{http_code}}'"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    body, _, status = done.stdout.rpartition("\n")
+    assert int(status) == example.status, body
+    if example.shown is not None:
+        assert_shaped(json.loads(example.shown), json.loads(body), "answer")
+
+
+def assert_shaped(shown: object, real: object, where: str) -> None:
+    """What the page shows, which is cut short, has the keys and types of the real answer."""
+    if isinstance(shown, dict):
+        assert isinstance(real, dict), where
+        for key, value in shown.items():
+            assert key in real, f"{where}.{key}"
+            assert_shaped(value, real[key], f"{where}.{key}")
+    elif isinstance(shown, list):
+        assert isinstance(real, list), where
+        assert len(shown) <= len(real), where
+        for index, item in enumerate(shown):
+            assert_shaped(item, real[index], f"{where}[{index}]")
+    elif isinstance(shown, int | float) and not isinstance(shown, bool):
+        assert isinstance(real, int | float), where
+    else:
+        assert type(shown) is type(real), where
+
+
+@pytest.mark.slow
+def test_token_ids_with_and_without_special_tokens_give_the_same(address: str) -> None:
+    (example,) = (one for one in EXAMPLES if "[37, 53]" in one.command)
+    command = example.command.rstrip().replace(DEFAULT, address)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    first, second = (item["embedding"] for item in json.loads(done.stdout)["data"])
+    assert first == second
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=["openai", "langchain", "llama-index"])
+def test_a_client_works_as_the_page_says(snippet: str, address: str) -> None:
+    assert DEFAULT in snippet
+    done = subprocess.run(
+        [sys.executable, "-c", snippet.replace(DEFAULT, address)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout)
