@@ -19,7 +19,7 @@ import numpy as np
 from serve.batching.admission import Admission
 from serve.batching.cache import EmbeddingCache
 from serve.batching.computing import compute, fault
-from serve.batching.jobs import TURN, Item, Job, Ready, answer
+from serve.batching.jobs import PATIENCE, TURN, Item, Job, Ready, answer
 from serve.batching.tokenising import SLICE, tokenise_some
 from serve.errors import ApiError
 from serve.metrics import Metrics
@@ -57,7 +57,7 @@ class Batcher:
         self._items: dict[tuple[ServedEncoder, bytes], Item] = {}
         self._partly_next = False
         self._idle = 0
-        self._turn = 0
+        self._served = 0  # texts computed or being computed: the clock of turns
         self._numbers = count()
         self._stopping = False
         self._threads = [
@@ -128,12 +128,12 @@ class Batcher:
         while self._ready:
             encoder = min(self._ready, key=lambda one: self._ready[one].urgency)
             ready = self._ready[encoder]
-            self._turn = ready.urgency[0]
             share = max(_SMALLEST, ready.tokens // (self._idle + 1))
             batch = ready.take(min(share, self._budget), self._forget)
             if not ready:
                 del self._ready[encoder]
             if batch:
+                self._served += len(batch)
                 self._start({job for item in batch for job, _ in item.waiting})
                 return partial(self._compute, encoder, batch)
         return None
@@ -188,11 +188,13 @@ class Batcher:
                     job.embeddings[place] = known
                     job.missing -= 1
                     continue
-                turn = self._turn + place // TURN
+                turn = self._served + place // TURN * TURN * PATIENCE
                 item = self._items.get((encoder, key))
                 if item is None:
                     item = self._items[encoder, key] = Item((encoder, key), row)
                 item.waiting.append((job, place))
+                if item.taken:
+                    self._start({job})
                 if item.turn is None or (not item.taken and turn < item.turn):
                     ready = self._ready.setdefault(encoder, Ready())
                     ready.add(item, turn, next(self._numbers))

@@ -188,13 +188,14 @@ def _refusal(request: type[BaseModel], error: ValidationError) -> ApiError:
     if problem["type"] == "wrong":
         message = problem["msg"]
         return invalid(message.partition(":")[0].partition("[")[0], message)
-    name = str(problem["loc"][0]) if problem["loc"] else "body"
+    param = str(problem["loc"][0])[:100] if problem["loc"] else "body"
+    name = param + "".join(f"[{place}]" for place in problem["loc"][1:] if isinstance(place, int))
     if problem["type"] == "missing":
-        return invalid(name, f"{name}: missing; add it.")
+        return invalid(param, f"{name}: missing; add it.")
     if problem["type"] == "extra_forbidden":
         known = ", ".join(request.model_fields)
         return ApiError(
-            400, "unknown_field", f"{name}: unknown field; the fields are {known}.", name
+            400, "unknown_field", f"{name}: unknown field; the fields are {known}.", param
         )
     said = problem["msg"][0].lower() + problem["msg"][1:]
-    return invalid(name, f"{name}: {said}, got {_given(problem['input'])}.")
+    return invalid(param, f"{name}: {said}, got {_given(problem['input'])}.")

@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 from serve.encoders.int8 import quantise  # noqa: PLC0415 - brings onnxruntime
 
                 quantise(Exported.load(target), options.int8_data)
-        except (EncoderError, ExportError, OSError) as error:
+        except (ValueError, OSError) as error:  # encoder, export or data
             print(f"{encoder}: {error}", file=sys.stderr)
             failed = 1
         else:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pipeline.bounds import number
 from pipeline.strict import section
@@ -82,31 +82,35 @@ def load(path: Path) -> ServeParams:
         raise ConfigError(f"{path}: has no section 'serve'; add it as conf/config.yaml has it.")
     problems: list[str] = []
     params = section(ServeParams, content["serve"], "serve", problems)
-    if params is None:
-        raise refuse(path, problems)
-    limits = params.limits
-    if limits.queue_texts < limits.items:
-        problems.append(
-            f"serve.limits.queue_texts: must be at least serve.limits.items ({limits.items}), or "
-            f"an idle service would refuse a request within the limits; got {limits.queue_texts}."
-        )
-    if limits.all_bodies_bytes < limits.body_bytes:
-        problems.append(
-            "serve.limits.all_bodies_bytes: must be at least serve.limits.body_bytes "
-            f"({limits.body_bytes}); got {limits.all_bodies_bytes}."
-        )
-    prefix = params.path_prefix
-    if prefix and (not prefix.startswith("/") or prefix.endswith("/")):
-        problems.append(
-            f"serve.path_prefix: must be empty or start with / and not end with it, got {prefix!r}."
-        )
-    problems.extend(_wrong_encoders(params.encoders))
-    if problems:
+    # Of the raw content, so that what is wrong together is said beside what is wrong alone.
+    raw = content["serve"] if isinstance(content["serve"], Mapping) else {}
+    problems.extend(_wrong_together(raw))
+    if params is None or problems:
         raise refuse(path, problems)
     return params
 
 
-def _wrong_encoders(encoders: Mapping[str, str]) -> list[str]:
+def _wrong_together(raw: Mapping[Any, Any]) -> list[str]:
+    limits = raw.get("limits")
+    limits = limits if isinstance(limits, Mapping) else {}
+    problems = []
+    for whole, part in (("queue_texts", "items"), ("all_bodies_bytes", "body_bytes")):
+        least, given = limits.get(part), limits.get(whole)
+        if isinstance(least, int) and isinstance(given, int) and given < least:
+            problems.append(
+                f"serve.limits.{whole}: must be at least serve.limits.{part} ({least}), or an idle "
+                f"service would refuse a request within the limits; got {given}."
+            )
+    prefix = raw.get("path_prefix")
+    if isinstance(prefix, str) and prefix and (prefix[0] != "/" or prefix[-1] == "/"):
+        problems.append(
+            f"serve.path_prefix: must be empty or start with / and not end with it, got {prefix!r}."
+        )
+    encoders = raw.get("encoders")
+    return problems + (_wrong_encoders(encoders) if isinstance(encoders, Mapping) else [])
+
+
+def _wrong_encoders(encoders: Mapping[Any, Any]) -> list[str]:
     return [
         f"serve.encoders: {name!r}: {folder!r} must be an id without '/' and a folder's path."
         for name, folder in encoders.items()

@@ -15,9 +15,11 @@ from serve.encoders.exported import Embeddings
 from serve.errors import ApiError
 from serve.registry import ServedEncoder
 
-# A request's texts take their turns in groups of this size, so that a long list does not hold up
-# the short ones that come after it.
+# A request's texts take their turns in groups of this size. Each group lets so many times its size
+# of others' texts pass, so that a long list does not hold up the short ones that come after it, and
+# gets its share while these keep coming.
 TURN = 32
+PATIENCE = 4
 # How many waiting texts are looked at for a batch of like lengths.
 WINDOW = 512
 

@@ -56,7 +56,8 @@ class TextTokenizer:
     def complete(self, ids: list[int]) -> list[int]:
         """A client's ids with the special tokens around them; unchanged if they have them."""
         head, tail = list(self.head), list(self.tail)
-        if ids[: len(head)] == head and ids[len(ids) - len(tail) :] == tail:
+        room = len(ids) >= len(head) + len(tail)
+        if room and ids[: len(head)] == head and ids[len(ids) - len(tail) :] == tail:
             return ids
         return head + ids + tail
 

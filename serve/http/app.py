@@ -57,11 +57,11 @@ def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
         ("GET", "/docs", system.docs),
         ("GET", "/", system.index),
     ]
-    middleware = []
-    if engine.params.path_prefix:
-        middleware.append(Middleware(Prefix, prefix=engine.params.path_prefix))
     known = [path for _, path, _ in table]
-    middleware.append(Middleware(Observe, metrics=engine.metrics, routes=known))
+    middleware = [
+        Middleware(Prefix, prefix=engine.params.path_prefix),
+        Middleware(Observe, metrics=engine.metrics, routes=known),
+    ]
     if engine.params.cors_origins:
         middleware.append(
             Middleware(

@@ -29,10 +29,15 @@ class JsonFormatter(logging.Formatter):
         if isinstance(record.msg, dict):
             line |= record.msg
         else:
-            line["message"] = record.getMessage()
+            line["message"] = _printable(record.getMessage())
         if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
+            line["exception"] = _printable(self.formatException(record.exc_info))
         return orjson.dumps(line).decode()
+
+
+def _printable(text: str) -> str:
+    """Without halves of surrogate pairs, which are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class GatheringHandler(logging.Handler):

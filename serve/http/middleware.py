@@ -26,7 +26,10 @@ _MODEL = re.compile(r"/v1/models/[^/]+(/training)?")
 
 
 class Prefix:
-    """Takes the proxy's path prefix off, for proxies that leave it on."""
+    """Takes off the path prefix that a proxy leaves on, ours or the server's own `root_path`.
+
+    First of all, so that whoever looks at a path behind it sees the route.
+    """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
@@ -34,8 +37,12 @@ class Prefix:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        if scope["type"] == "http" and f"{scope['path']}/".startswith(f"{self._prefix}/"):
-            scope = dict(scope, path=scope["path"][len(self._prefix) :] or "/", root_path="")
+        if scope["type"] == "http":
+            path = scope["path"]
+            for prefix in (scope.get("root_path", ""), self._prefix):
+                if prefix and f"{path}/".startswith(f"{prefix}/"):
+                    path = path[len(prefix) :] or "/"
+            scope = dict(scope, path=path, root_path="")
         await self._app(scope, receive, send)
 
 

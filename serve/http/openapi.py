@@ -67,6 +67,9 @@ _MODEL = _object(
         "training_data": _FREE,
         "sts": _FREE,
         "sts_average": {"type": ["number", "null"]},
+        "sts_average_label": {"type": ["string", "null"]},
+        "sts_data": {"type": ["string", "null"]},
+        "cosine_quantiles": {"type": ["array", "null"], "items": _NUMBER},
         "int8": _FREE,
     },
 )

@@ -1,0 +1,110 @@
+"""Encoders that need no runtime: embeddings are a pure function of ids, and can be held up."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from serve.backends import Backend
+from serve.encoders.exported import Description, Embeddings, Exported, Ids
+from serve.encoders.text import TextTokenizer
+from serve.registry import ServedEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = tuple[int, ...]
+HEAD, TAIL, WORDS = 1, 2, 100  # special ids of fake encoders, and the size of their vocabulary
+WIDTH = 4
+# Longer than anything takes that is not stuck.
+PATIENCE = 60.0
+NOWHERE = "/nowhere"
+
+
+def words(*numbers: int) -> str:
+    """A text that fake encoders read as these ids between HEAD and TAIL."""
+    return " ".join(f"w{number}" for number in numbers)
+
+
+def row(*numbers: int) -> Row:
+    """The ids of `words`."""
+    return (HEAD, *numbers, TAIL)
+
+
+def embedding(ids: Row) -> Embeddings:
+    """What fakes give for a text; whole numbers, so that float32 has no rounding."""
+    weighted = sum(place * token for place, token in enumerate(ids))
+    return np.array([len(ids), sum(ids), weighted, ids[-2]], np.float32)
+
+
+class Fake:
+    """A backend whose embeddings are a pure function of ids, and which can be stopped or broken.
+
+    Attributes:
+        batches: the texts of each call.
+        broken: texts at which a call fails, whatever else is in it.
+        infinite: texts whose embedding is no number.
+        zero: texts whose embedding has no length.
+        gate: a call goes on when this is set, as it is at first.
+        entered: released when a call has come to the gate.
+    """
+
+    def __init__(self) -> None:
+        self.batches: list[list[Row]] = []
+        self.broken: set[Row] = set()
+        self.infinite: set[Row] = set()
+        self.zero: set[Row] = set()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Semaphore(0)
+
+    def __call__(self, ids: Ids, mask: Ids) -> Embeddings:
+        pairs = zip(ids, mask, strict=True)
+        rows = [tuple(one[: kept.sum()].tolist()) for one, kept in pairs]
+        self.batches.append(rows)
+        self.entered.release()
+        assert self.gate.wait(PATIENCE)
+        if self.broken.intersection(rows):
+            raise RuntimeError("no such kernel")
+        found = np.stack([embedding(one) for one in rows])
+        found[[one in self.infinite for one in rows]] = np.nan
+        found[[one in self.zero for one in rows]] = 0
+        return found
+
+    @property
+    def computed(self) -> list[Row]:
+        return [one for batch in self.batches for one in batch]
+
+
+def fake_tokenizer(max_length: int = 16) -> TextTokenizer:
+    vocabulary = {"[UNK]": 0, "[CLS]": HEAD, "[SEP]": TAIL}
+    vocabulary |= {f"w{number}": number for number in range(TAIL + 1, WORDS)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", HEAD), ("[SEP]", TAIL)]
+    )
+    return TextTokenizer(tokenizer, max_length, lower_case=False, head=(HEAD,), tail=(TAIL,))
+
+
+def served(
+    backend: Callable[[Ids, Ids], Embeddings], name: str = "fake", max_length: int = 16
+) -> ServedEncoder:
+    """An encoder that was never exported."""
+    description = Description(
+        dimension=WIDTH,
+        dimensions=(WIDTH,),
+        max_length=max_length,
+        pooling="mean",
+        normalise=False,
+        lower_case=False,
+        padding_id=0,
+    )
+    nowhere = Path(NOWHERE)
+    exported = Exported(nowhere, description)
+    made = Backend("fake", backend, 1.0)
+    return ServedEncoder(name, "version-1", nowhere, 0, exported, fake_tokenizer(max_length), made)

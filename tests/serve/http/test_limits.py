@@ -1,0 +1,232 @@
+"""Limits of one request and of all bodies together; and what a client that leaves leaves behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.serve.fakes import PATIENCE, Fake, served, words
+from tests.serve.served import PARAMS, Api, left, limits, refusal, running, until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.types import Message
+
+ITEMS = PARAMS.limits.items
+EMBEDDINGS = {"model": "fake", "input": words(5)}
+
+
+def texts(number: int) -> list[str]:
+    return [words(5)] * number
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "param", "items"),
+    [
+        ("embeddings", {"model": "fake", "input": texts(ITEMS + 1)}, "input", 65),
+        ("similarity", {"model": "fake", "pairs": [texts(2)] * 33}, "pairs", 66),
+        ("similarity", {"model": "fake", "sources": texts(64), "targets": ["a"]}, "sources", 65),
+        ("search", {"model": "fake", "query": "a", "documents": texts(64)}, "query", 65),
+        ("tokenize", {"model": "fake", "input": texts(65)}, "input", 65),
+    ],
+)
+def test_more_texts_than_the_limit_are_refused_with_their_number(
+    api: Api, path: str, fields: dict[str, Any], param: str, items: int
+) -> None:
+    error = refusal(api.post(f"/v1/{path}", fields), 400)
+    assert (error["code"], error["param"]) == ("limit_exceeded", param)
+    assert error["message"] == (
+        f"{param}: the request has {items} texts, over the limit items=64; divide it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("embeddings", {"model": "fake", "input": texts(ITEMS)}),
+        ("similarity", {"model": "fake", "pairs": [texts(2)] * 32}),
+        ("search", {"model": "fake", "query": "a", "documents": texts(63)}),
+        ("tokenize", {"model": "fake", "input": texts(64)}),
+    ],
+)
+def test_as_many_texts_as_the_limit_are_answered(
+    api: Api, path: str, fields: dict[str, Any]
+) -> None:
+    assert api.post(f"/v1/{path}", fields).status_code == 200
+
+
+def test_texts_count_for_each_model() -> None:
+    fake = Fake()
+    fields = {"models": ["a", "b"], "sources": texts(16), "targets": texts(16)}
+    with running(served(fake, "a"), served(fake, "b")) as engine:
+        api = Api(engine)
+        assert api.post("/v1/similarity", fields).status_code == 200
+        error = refusal(api.post("/v1/similarity", fields | {"targets": texts(17)}), 400)
+        assert "has 66 texts, over the limit items=64" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "param"),
+    [
+        ("embeddings", {"model": "fake", "input": texts(5)}, "input"),
+        ("similarity", {"model": "fake", "pairs": [texts(2)] * 3}, "pairs"),
+        ("search", {"model": "fake", "query": words(5), "documents": texts(4)}, "query"),
+    ],
+)
+def test_more_tokens_than_the_limit_are_refused_with_their_number(
+    path: str, fields: dict[str, Any], param: str
+) -> None:
+    with running(served(Fake()), params=replace(PARAMS, limits=limits(tokens=14))) as engine:
+        error = refusal(Api(engine).post(f"/v1/{path}", fields), 400)
+        assert not left(engine.batcher)
+    assert (error["code"], error["param"]) == ("limit_exceeded", param)
+    assert "tokens, over the limit tokens=14; divide the request." in error["message"]
+
+
+def test_an_id_outside_the_vocabulary_is_refused_by_name(api: Api) -> None:
+    asked = {"model": "fake", "input": [[5], [100]]}
+    error = refusal(api.post("/v1/embeddings", asked), 400)
+    assert error["message"].startswith("input[1]: the token id 100 is outside the vocabulary")
+
+
+class TestAllBodies:
+    """Bodies that are in the service at once have a bound together."""
+
+    SIZE = 2000
+    BOUND = replace(PARAMS, threads=1, limits=limits(body_bytes=SIZE, all_bodies_bytes=SIZE))
+
+    def body(self, size: int) -> bytes:
+        return json.dumps(EMBEDDINGS).encode().ljust(size)
+
+    def test_a_body_beyond_the_bound_is_refused_until_another_is_answered(self) -> None:
+        fake = Fake()
+        with running(served(fake), params=self.BOUND) as engine:
+            api = Api(engine)
+
+            async def main() -> None:
+                async with api.session() as session:
+
+                    async def post(size: int) -> Any:
+                        kind = {"Content-Type": "application/json"}
+                        return await session.post(
+                            "/v1/embeddings", content=self.body(size), headers=kind
+                        )
+
+                    fake.gate.clear()
+                    first = asyncio.create_task(post(self.SIZE - 500))
+                    await asyncio.to_thread(fake.entered.acquire)
+                    refused = await post(501)
+                    error = refusal(refused, 429)
+                    assert "all_bodies_bytes=2000" in error["message"]
+                    assert int(refused.headers["Retry-After"]) >= 1
+                    fake.gate.set()
+                    assert (await first).status_code == 200
+                    assert (await post(self.SIZE)).status_code == 200
+
+            asyncio.run(main())
+            refused = engine.metrics.registry.get_sample_value(
+                "triad_refused_total", {"limit": "all_bodies_bytes"}
+            )
+            assert refused == 1
+
+    @pytest.mark.parametrize(
+        "wrong", [b"{", b'{"model": 3}', b'{"model": "x", "input": "a"}', b" " * 2001]
+    )
+    def test_bodies_that_were_refused_count_no_more(self, wrong: bytes) -> None:
+        async def pieces() -> AsyncIterator[bytes]:
+            yield wrong.ljust(self.SIZE)
+
+        with running(served(Fake()), params=self.BOUND) as engine:
+            api = Api(engine)
+            for _ in range(3):
+                assert api.post("/v1/embeddings", pieces()).status_code in {400, 404, 413}
+            assert api.post("/v1/embeddings", self.body(self.SIZE)).status_code == 200
+
+
+class Client:
+    """One request on the level of ASGI, whose client can leave."""
+
+    def __init__(self, api: Api, body: bytes, *, more: bool = False) -> None:
+        self._app = api.app
+        self._messages: asyncio.Queue[Message] = asyncio.Queue()
+        self._messages.put_nowait({"type": "http.request", "body": body, "more_body": more})
+        self.sent: list[Message] = []
+
+    def leave(self) -> None:
+        self._messages.put_nowait({"type": "http.disconnect"})
+
+    async def ask(self, path: str) -> None:
+        async def send(message: Message) -> None:
+            self.sent.append(message)
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "headers": [(b"content-type", b"application/json")],
+            "query_string": b"",
+        }
+        async with asyncio.timeout(PATIENCE):
+            await self._app(scope, self._messages.get, send)
+
+
+class TestClientsThatLeave:
+    def test_while_they_send_are_counted_and_nothing_is_left(self, api: Api, fake: Fake) -> None:
+        async def main() -> None:
+            client = Client(api, b'{"model":', more=True)
+            client.leave()
+            await client.ask("/v1/embeddings")
+            assert client.sent[0]["status"] == 499
+
+        asyncio.run(main())
+        self.counted(api)
+        assert not fake.batches
+
+    @pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/similarity", "/v1/search"])
+    def test_while_it_is_computed_free_their_place(self, api: Api, fake: Fake, path: str) -> None:
+        fields = {
+            "/v1/embeddings": EMBEDDINGS,
+            "/v1/similarity": {"model": "fake", "pairs": [texts(2)]},
+            "/v1/search": {"model": "fake", "query": words(5), "documents": texts(3)},
+        }
+
+        async def main() -> None:
+            fake.gate.clear()
+            client = Client(api, json.dumps(fields[path]).encode())
+            asking = asyncio.create_task(client.ask(path))
+            await asyncio.to_thread(fake.entered.acquire)
+            client.leave()
+            await asking
+            assert api.engine.batcher.admission.texts == 0
+            assert client.sent[0]["status"] == 499
+            fake.gate.set()
+            await until(lambda: not left(api.engine.batcher))
+
+        asyncio.run(main())
+        self.counted(api, path)
+        assert api.post("/v1/embeddings", EMBEDDINGS).status_code == 200
+
+    def counted(self, api: Api, path: str = "/v1/embeddings") -> None:
+        value = api.engine.metrics.registry.get_sample_value
+        assert value("triad_cancelled_total", {"route": path}) == 1
+        assert value("triad_requests_total", {"route": path, "status": "499"}) == 1
+
+    def test_a_server_that_stops_while_it_computes_is_told_so(self, api: Api, fake: Fake) -> None:
+        async def main() -> None:
+            fake.gate.clear()
+            asking = asyncio.create_task(
+                Client(api, json.dumps(EMBEDDINGS).encode()).ask("/v1/embeddings")
+            )
+            await asyncio.to_thread(fake.entered.acquire)
+            asking.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asking
+            fake.gate.set()
+            await until(lambda: not left(api.engine.batcher))
+
+        asyncio.run(main())

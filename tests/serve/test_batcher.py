@@ -1,0 +1,194 @@
+"""The batcher: whoever asks for what and when, each request gets what it would get alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.serve.fakes import WORDS, Fake, row, served, words
+from tests.serve.served import (
+    PROPERTY,
+    assert_right,
+    batching,
+    finish,
+    left,
+    limits,
+    settle,
+    step,
+    submit,
+    until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+Numbers = list[int]
+# Few different ones, so that equal texts meet.
+numbers = st.lists(st.integers(3, 6), min_size=1, max_size=4)
+requests = st.lists(st.lists(numbers, min_size=1, max_size=8), min_size=1, max_size=8)
+MANY = limits(queue_texts=10_000)
+
+
+def inputs(request: Sequence[Numbers]) -> list[str | list[int]]:
+    """Every other one as text, the others as ids."""
+    return [words(*one) if place % 2 else one for place, one in enumerate(request)]
+
+
+@PROPERTY
+@given(asked=requests, threads=st.integers(1, 3), budget=st.integers(1, 40))
+def test_concurrent_requests_get_their_single_results(
+    asked: list[list[Numbers]], threads: int, budget: int
+) -> None:
+    async def main() -> None:
+        with batching(threads=threads, budget=budget) as batcher:
+            encoder = served(Fake())
+            jobs = [submit(batcher, encoder, inputs(request)) for request in asked]
+            found = await asyncio.gather(*(job.future for job in jobs))
+            for result, request in zip(found, asked, strict=True):
+                assert_right(result, request)
+            await until(lambda: not left(batcher))
+
+    asyncio.run(main())
+
+
+@PROPERTY
+@given(asked=requests)
+def test_equal_texts_that_wait_together_are_computed_once(asked: list[list[Numbers]]) -> None:
+    async def main() -> None:
+        fake = Fake()
+        with batching(threads=0) as batcher:
+            encoder = served(fake)
+            for request in asked:
+                submit(batcher, encoder, inputs(request))
+            await finish(batcher)
+            assert not left(batcher)
+        assert set(Counter(fake.computed).values()) == {1}
+        assert set(fake.computed) == {row(*one) for request in asked for one in request}
+
+    asyncio.run(main())
+
+
+@PROPERTY
+@given(asked=requests, data=st.data())
+def test_whatever_comes_and_leaves_in_whatever_order_nothing_is_left_or_wrong(
+    asked: list[list[Numbers]], data: st.DataObject
+) -> None:
+    """Requests come, leave, and work goes on, one thing at a time, as drawn."""
+
+    async def main() -> None:
+        with batching(threads=0, budget=data.draw(st.integers(1, 40))) as batcher:
+            encoder = served(Fake())
+            jobs = []
+            for request in asked:
+                jobs.append(submit(batcher, encoder, inputs(request)))
+                for _ in range(data.draw(st.integers(0, 3))):
+                    step(batcher)
+                if data.draw(st.booleans()):
+                    data.draw(st.sampled_from(jobs)).future.cancel()
+                if data.draw(st.booleans()):
+                    await settle()
+            await finish(batcher)
+            for job, request in zip(jobs, asked, strict=True):
+                assert job.future.done()
+                if not job.future.cancelled():
+                    assert_right(job.future.result(), request)
+            assert not left(batcher)
+
+    asyncio.run(main())
+
+
+def test_encoders_do_not_share_texts() -> None:
+    async def main() -> None:
+        first, second = Fake(), Fake()
+        with batching(threads=0) as batcher:
+            jobs = [submit(batcher, served(fake), [[5], [6]]) for fake in (first, second)]
+            await finish(batcher)
+            for job in jobs:
+                assert_right(job.future.result(), [[5], [6]])
+            assert not left(batcher)
+        assert first.computed == second.computed == [row(5), row(6)]
+
+    asyncio.run(main())
+
+
+def test_a_text_joins_an_equal_one_that_is_being_computed() -> None:
+    async def main() -> None:
+        fake = Fake()
+        encoder = served(fake)
+        with batching(threads=2) as batcher:
+            fake.gate.clear()
+            first = submit(batcher, encoder, [[5]])
+            await asyncio.to_thread(fake.entered.acquire)
+            second = submit(batcher, encoder, [[5]])
+            await until(lambda: second.missing == 1)
+            fake.gate.set()
+            for found in await asyncio.gather(first.future, second.future):
+                assert_right(found, [[5]])
+            assert not left(batcher)
+        assert fake.computed == [row(5)]
+
+    asyncio.run(main())
+
+
+def test_a_text_over_the_budget_runs_alone() -> None:
+    async def main() -> None:
+        fake = Fake()
+        long = list(range(3, 15))
+        with batching(threads=0, budget=12) as batcher:
+            job = submit(batcher, served(fake), [[5], long, [6], long[:-1], [7], [8]])
+            await finish(batcher)
+            assert_right(job.future.result(), [[5], long, [6], long[:-1], [7], [8]])
+        assert [row(*long)] in fake.batches
+        assert [row(*long[:-1])] in fake.batches
+        assert max(len(batch) * max(map(len, batch)) for batch in fake.batches) == len(long) + 2
+
+    asyncio.run(main())
+
+
+def test_texts_share_batches_of_requests_that_wait_together() -> None:
+    async def main() -> None:
+        fake = Fake()
+        encoder = served(fake)
+        with batching(threads=0, budget=64) as batcher:
+            for number in range(3, 11):
+                submit(batcher, encoder, [[number]])
+            await finish(batcher)
+        assert [len(batch) for batch in fake.batches] == [8]
+
+    asyncio.run(main())
+
+
+def test_a_batch_is_divided_among_idle_threads_if_it_is_large() -> None:
+    async def main() -> None:
+        fake = Fake()
+        long = [[3 + place // 90, 3 + place % 90] * 7 for place in range(64)]  # 16 tokens each
+        with batching(MANY, threads=4, budget=2048) as batcher:
+            await until(lambda: batcher._idle == 4)
+            job = submit(batcher, served(fake), long)
+            assert_right(await job.future, long)
+        assert len(fake.batches) > 1
+        assert sum(len(batch) < 16 for batch in fake.batches) <= 1  # the rest, 16 are 256 tokens
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("size", [1, WORDS])
+def test_a_kept_embedding_is_not_computed_again(size: int) -> None:
+    async def main() -> None:
+        fake = Fake()
+        encoder = served(fake)
+        with batching(threads=0, cache=size) as batcher:
+            for _ in range(2):
+                job = submit(batcher, encoder, [[5], [5]])
+                await finish(batcher)
+                assert_right(job.future.result(), [[5], [5]])
+            assert not left(batcher)
+        assert fake.computed == [row(5)]
+
+    asyncio.run(main())

@@ -1,0 +1,177 @@
+"""The BentoML service: what it imports, and what BentoML puts around the API.
+
+In processes of their own, as it is imported in serving.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.tiny import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+HEAVY = ("torch", "transformers", "onnx", "onnxscript", "sentence_transformers")
+RUNTIMES = ("openvino", "onnxruntime", "tokenizers", "serve.engine")
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TRIAD_", "BENTOML_", "PROMETHEUS_"))
+        and name not in {"HOST", "PORT"}
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=inherited | environment,
+        timeout=300,
+    )
+
+
+def seen(code: str, **environment: str) -> Any:
+    """What the code prints as JSON."""
+    done = run(f"import json, sys\n{code}", **environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def absent(names: Sequence[str]) -> str:
+    return f"sys.modules.update(dict.fromkeys({list(names)!r}))\n"  # None: as if not installed
+
+
+def test_serving_imports_neither_torch_nor_transformers() -> None:
+    code = absent(HEAVY) + (
+        "import serve.service, serve.engine, serve.registry, serve.backends, serve.http.app\n"
+        "print(json.dumps(serve.backends.find_spec('torch') is None))"
+    )
+    assert seen(code) is True
+
+
+SUPERVISOR = f"""
+sys.argv = ["bentoml"]
+import serve.service as service
+from bentoml._internal.utils.analytics import usage_stats
+print(json.dumps({{
+    "imported": [name for name in {(*HEAVY, *RUNTIMES)!r} if name in sys.modules],
+    "silent": usage_stats.do_not_track(),
+    "middleware": [one.cls.__name__ for one in service.TriadService.to_asgi().user_middleware],
+    "http": [service.TriadService.config["http"][name] for name in ("host", "port")],
+    "workers": service.TriadService.config["workers"],
+}}))
+"""
+
+
+@pytest.fixture(scope="module")
+def supervisor() -> dict[str, Any]:
+    """What is seen in the process that starts the serving one."""
+    found: dict[str, Any] = seen(SUPERVISOR, PROMETHEUS_MULTIPROC_DIR="/nowhere")
+    return found
+
+
+def test_the_supervisor_imports_no_runtime(supervisor: dict[str, Any]) -> None:
+    assert supervisor["imported"] == []
+
+
+def test_nothing_phones_home(supervisor: dict[str, Any]) -> None:
+    assert supervisor["silent"] is True
+
+
+@pytest.mark.slow
+def test_nothing_phones_home_even_if_bentoml_has_looked_before() -> None:
+    """As the command line has, before it imports the service."""
+    code = (
+        "from bentoml._internal.utils.analytics import usage_stats\n"
+        "before = usage_stats.do_not_track()\n"
+        "import serve.service\n"
+        "print(json.dumps([before, usage_stats.do_not_track()]))"
+    )
+    assert seen(code) == [False, True]
+
+
+def test_bentoml_adds_no_time_limit_metrics_or_access_log(supervisor: dict[str, Any]) -> None:
+    assert supervisor["middleware"] == ["OpenTelemetryMiddleware", "ContextMiddleware"]
+
+
+def test_one_worker_listens_for_this_machine_only(supervisor: dict[str, Any]) -> None:
+    assert supervisor["http"] == ["127.0.0.1", 3000]
+    assert supervisor["workers"] == 1
+
+
+@pytest.mark.slow
+def test_host_and_port_say_where_it_listens() -> None:
+    code = (
+        "import serve.service as service\n"
+        "http = service.TriadService.config['http']\n"
+        "print(json.dumps([http['host'], http['port']]))"
+    )
+    assert seen(code, HOST="0.0.0.0", PORT="8080") == ["0.0.0.0", 8080]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"TRIAD_PARAMS": "/nowhere/params.yaml"}, "/nowhere/params.yaml: cannot be read"),
+        ({"TRIAD_API_KEYS": ""}, "TRIAD_API_KEYS: holds no key"),
+        ({"PORT": "http"}, "PORT: must be a whole number"),
+    ],
+)
+def test_a_mistake_in_the_environment_ends_the_command_with_one_sentence(
+    environment: dict[str, str], message: str
+) -> None:
+    done = run("import serve.service", **environment)
+    assert done.returncode == 1
+    assert message in done.stderr.splitlines()[-1]
+
+
+SERVED = """
+import asyncio, signal
+import httpx
+import serve.service as service
+
+async def main():
+    app = service.TriadService.to_asgi()
+    before = signal.getsignal(signal.SIGTERM)
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a")
+    async with app.router.lifespan_context(app):
+        async with client as one:
+            paths = ("/livez", "/readyz", "/v1/models", "/metrics", "/docs", "/nothing")
+            found = {path: (await one.get(path)).status_code for path in paths}
+            body = (await one.get("/nothing")).json()
+    signal.signal(signal.SIGTERM, before)
+    print(json.dumps([found, body]))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_the_service_answers_through_bentoml_as_the_api_does(tmp_path: Path) -> None:
+    """No encoder is there, so it is alive and not ready."""
+    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
+    (tmp_path / "params.yaml").write_text(
+        params.replace("models: models\n", "models: null\n"), encoding="utf-8"
+    )
+    found, body = seen(SERVED, TRIAD_PARAMS=str(tmp_path / "params.yaml"))
+    assert found == {
+        "/livez": 200,
+        "/readyz": 503,
+        "/v1/models": 503,
+        "/metrics": 200,
+        "/docs": 200,
+        "/nothing": 404,
+    }
+    assert body["error"]["code"] == "not_found"
