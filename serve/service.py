@@ -8,6 +8,7 @@ TRIAD_PARAMS which params.yaml it reads.
 import asyncio
 import os
 import signal
+import socket
 from pathlib import Path
 from types import FrameType
 
@@ -39,6 +40,9 @@ except ConfigError as error:
     raise BentoMLConfigException(str(error)) from error
 
 
+_HEALTH = ("/livez", "/readyz")
+
+
 class _Off(float):
     """A number for BentoML's schema, which knows no "none", that is false where it is used."""
 
@@ -46,19 +50,25 @@ class _Off(float):
         return False
 
 
-class _Late:
-    """The API, which only the serving process makes: the supervisor imports this module too."""
+class _Front:
+    """The API before BentoML's own routes, but for the health checks, which BentoML answers.
 
-    app: ASGIApp
+    A mount would leave paths with a line break in them to BentoML. The API itself is made in the
+    serving process only: the supervisor imports this module too.
+    """
+
+    api: ASGIApp
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._bentoml = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, receive, send)
+        ours = scope["type"] == "http" and not (
+            scope["path"] in _HEALTH and scope["method"] in ("GET", "HEAD")
+        )
+        await (_Front.api if ours else self._bentoml)(scope, receive, send)
 
 
-_api = _Late()
-
-
-@bentoml.asgi_app(_api, path="/")
 @bentoml.service(
     name="TriadService",
     workers=1,
@@ -74,11 +84,13 @@ class TriadService:
     def __init__(self) -> None:
         from serve.engine import Engine  # noqa: PLC0415
         from serve.http.app import create_api  # noqa: PLC0415 - not in the supervisor's memory
+        from serve.http.heads import bound_heads  # noqa: PLC0415
         from serve.http.logs import configure  # noqa: PLC0415
 
         configure()
+        bound_heads()
         self._engine = Engine(settings.load(_PARAMS))
-        _api.app = create_api(self._engine, settings.read_keys())
+        _Front.api = create_api(self._engine, settings.read_keys())
         self._engine.start()
         self._drain_on_sigterm()
 
@@ -87,14 +99,34 @@ class TriadService:
         server = signal.getsignal(signal.SIGTERM)
         loop = asyncio.get_running_loop()
 
+        params = self._engine.params
+
+        def give_up() -> None:
+            # Who does not read an answer must not keep the process; uvicorn itself waits for ever.
+            getattr(server, "__self__").force_exit = True  # noqa: B009 - not in the stubs
+
         def drain(number: int, frame: FrameType | None) -> None:
-            if not callable(server):
+            if self._engine.draining or not callable(server):
                 return
-            seconds = 0.0 if self._engine.draining else self._engine.params.drain_seconds
             self._engine.drain()
-            loop.call_soon_threadsafe(loop.call_later, seconds, server, number, frame)
+            later = loop.call_later
+            loop.call_soon_threadsafe(later, params.drain_seconds, server, number, frame)
+            loop.call_soon_threadsafe(later, params.drain_seconds + params.stop_seconds, give_up)
 
         signal.signal(signal.SIGTERM, drain)
+
+    @bentoml.on_deployment  # type: ignore[untyped-decorator]
+    @staticmethod
+    def check_port() -> None:
+        """Say in one sentence that the port is taken, which would otherwise be a traceback."""
+        with socket.socket(socket.AF_INET6 if ":" in _HOST else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((_HOST, _PORT))
+            except OSError as error:
+                raise BentoMLConfigException(
+                    f"HOST, PORT: cannot listen on {_HOST}:{_PORT} ({error.strerror}); give others."
+                ) from error
 
     def __is_ready__(self) -> bool:
         return self._engine.ready
@@ -112,3 +144,4 @@ class TriadService:
 # after it is answered. The API has limits of its own (serve.limits).
 yaml.SafeDumper.add_representer(_Off, yaml.SafeDumper.represent_float)  # for bento.yaml
 TriadService.config["traffic"] = {"timeout": _Off(86400)}  # type: ignore[attr-defined]
+TriadService.add_asgi_middleware(_Front)  # type: ignore[attr-defined]

@@ -50,6 +50,7 @@ class ServeParams:
         cache_embeddings: recent embeddings kept for equal texts; 0: none.
         reload_seconds: how often folders are looked at for changes; 0: never.
         drain_seconds: how long a stopping service says "not ready" before it closes its door.
+        stop_seconds: how long it then waits for clients to take their answers.
         cors_origins: origins whose pages may call the API; null: none.
         path_prefix: path below which a proxy shows the service, like /triad; may be empty.
     """
@@ -66,6 +67,7 @@ class ServeParams:
     cache_embeddings: int = number(at_least=0, unit="embeddings")
     reload_seconds: float = number(at_least=0.0, unit="seconds")
     drain_seconds: float = number(at_least=0.0, unit="seconds")
+    stop_seconds: float = number(at_least=0.0, unit="seconds")
     cors_origins: tuple[str, ...] | None
     path_prefix: str
     limits: LimitParams

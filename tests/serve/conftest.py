@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -21,7 +23,6 @@ from tests.tiny import change_json, write_bert, write_roberta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pipeline.layout import Pooling
 
@@ -122,3 +123,9 @@ def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place(tmp_path, bert)
     monkeypatch.setattr("serve.registry.export_missing", lambda *_: made.reasons)
     return made
+
+
+@pytest.fixture
+def encoder(bert: Tiny, tmp_path: Path) -> Path:
+    """An encoder that a test may change."""
+    return Path(shutil.copytree(bert.folder, tmp_path / "encoder"))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from serve.registry import ServedEncoder
 
 # Of properties: other work on the machine must not fail them.
-PROPERTY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+PROPERTY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 # What a test does not care about is as the repository has it.
 _GIVEN = load(ROOT / "params.yaml")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,19 +15,15 @@ from pipeline.version import folder_version
 from serve.backends import choose
 from serve.encoders.exported import Exported, ExportError, pad
 from serve.encoders.golden import TEXTS
-from serve.export import declared_dimensions, export, main
+from serve.export import declared_dimensions, export
 from tests.tiny import LONGEST, WIDTH, change_json, contents
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.serve.conftest import Tiny
 
 CLOSE = 1e-5  # float32, other order of sums
-
-
-@pytest.fixture
-def encoder(bert: Tiny, tmp_path: Path) -> Path:
-    """An encoder that a test may change."""
-    return Path(shutil.copytree(bert.folder, tmp_path / "encoder"))
 
 
 def test_the_folder_is_named_by_the_version_and_holds_what_serving_needs(each: Tiny) -> None:
@@ -161,58 +155,6 @@ def test_a_damaged_description_is_no_export(tmp_path: Path, content: str, messag
     (tmp_path / "export.json").write_text(content, encoding="utf-8")
     with pytest.raises(ExportError, match=message):
         Exported.load(tmp_path)
-
-
-class TestCommand:
-    def test_it_says_where_each_export_is(
-        self, bert: Tiny, exports: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert main([str(bert.folder), "--out", str(exports)]) == 0
-        assert capsys.readouterr() == (f"{bert.folder}: {bert.exported.folder}\n", "")
-
-    @pytest.mark.parametrize("damage", ["nothing there", "empty", "no weights", "other modules"])
-    def test_a_folder_that_is_no_encoder_is_one_sentence_and_status_1(
-        self, encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-    ) -> None:
-        if damage == "other modules":
-            (encoder / "modules.json").write_text("[]", encoding="utf-8")
-        elif damage == "no weights":
-            (encoder / "model.safetensors").unlink()
-        else:
-            shutil.rmtree(encoder)
-        if damage == "empty":
-            encoder.mkdir()
-        assert main([str(encoder), "--out", str(tmp_path / "out")]) == 1
-        said, complaint = capsys.readouterr()
-        assert said == ""
-        assert complaint.startswith(f"{encoder}: ")
-        assert complaint.endswith(".\n")
-        assert complaint.count("\n") == 1
-
-    def test_the_others_are_exported_all_the_same(
-        self, bert: Tiny, exports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert main([str(tmp_path), str(bert.folder), "--out", str(exports)]) == 1
-        said, complaint = capsys.readouterr()
-        assert said == f"{bert.folder}: {bert.exported.folder}\n"
-        assert complaint.startswith(f"{tmp_path}: ")
-
-    def test_absent_data_for_8_bit_are_one_sentence_and_status_1(
-        self, bert: Tiny, exports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        wrong = ["--int8-data", str(tmp_path / "nowhere")]
-        copied = Path(shutil.copytree(bert.exported.folder, tmp_path / bert.exported.folder.name))
-        assert main([str(bert.folder), "--out", str(copied.parent), *wrong]) == 1
-        _, complaint = capsys.readouterr()
-        assert complaint.startswith(f"{bert.folder}: ")
-        assert "nowhere" in complaint
-
-    def test_a_place_that_cannot_be_written_is_one_sentence_and_status_1(
-        self, bert: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        (tmp_path / "file").touch()
-        assert main([str(bert.folder), "--out", str(tmp_path / "file")]) == 1
-        assert capsys.readouterr().err.startswith(f"{bert.folder}: ")
 
 
 @pytest.mark.slow

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = ("torch", "transformers", "onnx", "onnxscript", "sentence_transformers")
+BENTOMLS = {
+    "AccessLogMiddleware",
+    "MaxConcurrencyMiddleware",
+    "RunnerTrafficMetricsMiddleware",
+    "TimeoutMiddleware",
+}
 RUNTIMES = ("openvino", "onnxruntime", "tokenizers", "serve.engine")
 
 
@@ -102,7 +108,8 @@ def test_nothing_phones_home_even_if_bentoml_has_looked_before() -> None:
 
 
 def test_bentoml_adds_no_time_limit_metrics_or_access_log(supervisor: dict[str, Any]) -> None:
-    assert supervisor["middleware"] == ["OpenTelemetryMiddleware", "ContextMiddleware"]
+    assert not BENTOMLS.intersection(supervisor["middleware"])
+    assert "ContextMiddleware" in supervisor["middleware"]  # so these are the names
 
 
 def test_one_worker_listens_for_this_machine_only(supervisor: dict[str, Any]) -> None:

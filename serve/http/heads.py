@@ -1,0 +1,44 @@
+"""A bound on the bytes of a request before its body, which uvicorn does not have for httptools.
+
+Without it one connection could send a header without end, and the parser would keep all of it.
+"""
+
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+# Names and values of all headers together; proxies allow 8 to 32 KiB.
+MOST_BYTES = 64 << 10
+
+_ANSWER = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n"
+    b"connection: close\r\ncontent-length: %d\r\n\r\n%s"
+)
+_BODY = (
+    b'{"error":{"message":"the request line and headers are over the limit of %d bytes; send fewer '
+    b'or shorter ones.","type":"invalid_request_error","param":null,"code":"headers_too_large"}}'
+    % MOST_BYTES
+)
+
+
+def bound_heads() -> None:
+    """Make uvicorn's protocol close a connection whose head is too long; once a process."""
+    if getattr(HttpToolsProtocol, "bounds_heads", False):
+        return
+    receive, complete = HttpToolsProtocol.data_received, HttpToolsProtocol.on_headers_complete
+
+    def data_received(self: Any, data: bytes) -> None:
+        waiting = self.cycle is None or self.cycle.response_complete
+        self.head_bytes = getattr(self, "head_bytes", 0) + len(data) if waiting else 0
+        receive(self, data)
+        if self.head_bytes > MOST_BYTES and not self.transport.is_closing():
+            self.transport.write(_ANSWER % (len(_BODY), _BODY))
+            self.transport.close()
+
+    def on_headers_complete(self: Any) -> None:
+        self.head_bytes = 0
+        complete(self)
+
+    HttpToolsProtocol.data_received = data_received  # type: ignore[method-assign]
+    HttpToolsProtocol.on_headers_complete = on_headers_complete  # type: ignore[method-assign]
+    HttpToolsProtocol.bounds_heads = True  # type: ignore[attr-defined]
