@@ -78,22 +78,26 @@ def _write_graph(pooled: Pooled, max_length: int, file: Path) -> None:
     length = torch.export.Dim("length", min=1, max=max_length)
     with warnings.catch_warnings(), torch.inference_mode():
         warnings.simplefilter("ignore")  # of torch's own exporter, about itself
-        program = torch.onnx.export(
-            pooled,
-            (ids, mask),
-            dynamo=True,
-            verbose=False,
-            opset_version=_OPSET,
-            input_names=["input_ids", "attention_mask"],
-            output_names=["embeddings"],
-            dynamic_shapes={
-                "input_ids": {0: batch, 1: length},
-                "attention_mask": {0: batch, 1: length},
-            },
-        )
-        if program is None:
-            raise ExportError("torch.onnx.export gave no graph.")
-        program.save(file)
+        try:
+            program = torch.onnx.export(
+                pooled,
+                (ids, mask),
+                dynamo=True,
+                verbose=False,
+                opset_version=_OPSET,
+                input_names=["input_ids", "attention_mask"],
+                output_names=["embeddings"],
+                dynamic_shapes={
+                    "input_ids": {0: batch, 1: length},
+                    "attention_mask": {0: batch, 1: length},
+                },
+            )
+        except Exception as error:  # the exporter raises whatever stops it
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise ExportError(f"torch cannot export its graph ({reason}).") from error
+    if program is None:
+        raise ExportError("torch.onnx.export gave no graph.")
+    program.save(file)
 
 
 def declared_dimensions(encoder: Path, dimension: int) -> tuple[int, ...]:
