@@ -1,0 +1,185 @@
+"""A service in a process of its own, started as a user starts it, and stopped whatever happens.
+
+Not here: what it serves (conftest.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil  # type: ignore[import-untyped]
+
+from tests.serve.e2e.wire import PATIENCE, Answer, Connection, head, post
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+ROOT = Path(__file__).parents[3]
+COMMAND = (str(Path(sys.executable).with_name("bentoml")), "serve", "serve.service:TriadService")
+# Of the environment of whoever runs the tests; on CI, some libraries phone home less.
+_LEFT_OUT = ("BENTOML_", "CI", "HOST", "JENKINS_URL", "PORT", "TF_BUILD", "TRIAD_")
+
+
+def eventually(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"it does not hold after {seconds:g} s"
+        time.sleep(0.05)
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    with socket.socket() as one:
+        one.bind((host, 0))
+        return int(one.getsockname()[1])
+
+
+def environment(params: Path, port: int, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What the command sees; HOST only if it is among `more`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
+    return kept | {"TRIAD_PARAMS": str(params), "PORT": str(port)} | dict(more or {})
+
+
+class Server:
+    """`bentoml serve`, with its output in files of `folder`."""
+
+    def __init__(self, folder: Path, params: Path, more: Mapping[str, str] | None = None) -> None:
+        host = (more or {}).get("HOST", "127.0.0.1")
+        self.address = (host, free_port(host))
+        self.url = f"http://{host}:{self.address[1]}"
+        self._files = (folder / "stdout", folder / "stderr")
+        with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
+            self.process = psutil.Popen(
+                COMMAND,
+                cwd=ROOT,
+                env=environment(params, self.address[1], more),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
+        self._known = {self.process}  # an orphan is in nobody's tree
+
+    @property
+    def output(self) -> str:
+        return self._files[0].read_text(encoding="utf-8")
+
+    @property
+    def log(self) -> str:
+        """Standard error."""
+        return self._files[1].read_text(encoding="utf-8")
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The service's own lines of the log, as far as they are whole."""
+        whole = self.log.rpartition("\n")[0].splitlines()
+        return [json.loads(line) for line in whole if line.startswith("{")]
+
+    @property
+    def messages(self) -> list[str]:
+        """What they say, those about requests left out."""
+        return [record["message"] for record in self.records if "message" in record]
+
+    @property
+    def tree(self) -> list[psutil.Process]:
+        """All its processes."""
+        return [self.process, *self.process.children(recursive=True)]
+
+    @property
+    def worker(self) -> psutil.Process:
+        """The process that answers."""
+        (worker,) = (
+            child
+            for child in self.process.children()
+            if "_bentoml_impl.worker.service" in child.cmdline()
+        )
+        self._known.add(worker)
+        return worker
+
+    def ask(self, request: bytes) -> Answer:
+        """The answer on a connection of its own."""
+        with Connection(self.address) as connection:
+            return connection.ask(request)
+
+    def get(self, path: str) -> Answer:
+        return self.ask(head("GET", path))
+
+    def post(self, path: str, content: object) -> Answer:
+        return self.ask(post(path, content))
+
+    def version(self, encoder: str) -> str | None:
+        """The version that is served of an encoder, if it is."""
+        answer = self.get(f"/v1/models/{encoder}")
+        return str(answer.json["version"]) if answer.status == 200 else None
+
+    def series(self) -> dict[str, float]:
+        """Its metrics: name and labels -> value."""
+        text = self.get("/metrics").body.decode()
+        pairs = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, _, value in pairs}
+
+    def listening(self) -> set[tuple[str, int]]:
+        """Where its processes wait for connections."""
+        return {tuple(one.laddr) for one in self._connections() if one.status == "LISTEN"}
+
+    def peers(self) -> set[str]:
+        """Addresses that its processes are connected to."""
+        return {one.raddr.ip for one in self._connections() if one.raddr}
+
+    def _connections(self) -> list[Any]:
+        return [one for process in self.tree for one in process.net_connections("inet")]
+
+    def readiness(self) -> int:
+        """The status of /readyz; 0 while nobody answers."""
+        try:
+            return self.get("/readyz").status
+        except ConnectionError:
+            return 0
+
+    def try_get(self, path: str) -> str:
+        """What is there; nothing while nobody answers."""
+        try:
+            return self.get(path).body.decode()
+        except ConnectionError:
+            return ""
+
+    def wait_for(self, readiness: int) -> None:
+        """Until /readyz answers so, as long as the process lives."""
+
+        def answers() -> bool:
+            assert self.process.poll() is None, f"it has ended: {self.output}\n{self.log}"
+            return self.readiness() == readiness
+
+        eventually(answers)
+
+    def stop(self, number: int = signal.SIGTERM, seconds: float = PATIENCE) -> int:
+        """Signal the command; its exit status."""
+        self.process.send_signal(number)
+        return int(self.process.wait(seconds))
+
+    def kill(self) -> None:
+        """End what is left of it, at once."""
+        if self.process.is_running():
+            self._known.update(self.tree)
+        for process in self._known:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait(PATIENCE)
+
+
+@contextmanager
+def running(folder: Path, params: Path, more: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """A server that ends with the block."""
+    server = Server(folder, params, more)
+    try:
+        yield server
+    finally:
+        server.kill()

@@ -1,0 +1,104 @@
+"""Schemathesis: whatever the OpenAPI document allows or forbids, answers are as it says.
+
+Checks left out: `positive_data_acceptance`, since a schema cannot say what else is refused (both
+pairs and sources, lists over a limit, ids outside a vocabulary); `use_after_free`,
+`ensure_resource_availability` and `object_level_authorization`, since nothing is created, deleted
+or owned; `ignored_auth`, since this service asks for no key (test_openai_client.py has one that
+does).
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.serve.e2e.process import Server
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "missing_required_header",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+OPERATIONS = {
+    ("POST", "/v1/embeddings"),
+    ("POST", "/v1/similarity"),
+    ("POST", "/v1/search"),
+    ("POST", "/v1/tokenize"),
+    ("GET", "/v1/models"),
+    ("GET", "/v1/models/{id}"),
+    ("GET", "/v1/models/{id}/training"),
+    ("GET", "/v1/results"),
+}
+
+
+@pytest.fixture(scope="module")
+def document(server: Server) -> Any:
+    return server.get("/openapi.json").json
+
+
+def with_real_encoders(document: Any) -> Any:
+    """The document with the encoders that there are, or no example would get beyond "not found"."""
+    known = {"enum": ["first-1", "wide-1"]}
+    changed = json.loads(json.dumps(document))
+    for schema in changed["components"]["schemas"].values():
+        fields = schema.get("properties", {})
+        if "input" in fields or "query" in fields:
+            fields["model"] = known
+        elif "pairs" in fields:
+            fields["model"] = known | {"enum": [*known["enum"], None]}
+    for operations in changed["paths"].values():
+        for parameter in operations.get("get", {}).get("parameters", []):
+            parameter["schema"] = known
+    return changed
+
+
+def test_the_document_has_every_route_of_v1(document: Any) -> None:
+    found = {
+        (method.upper(), path)
+        for path, operations in document["paths"].items()
+        for method in operations
+    }
+    assert found == OPERATIONS
+
+
+@pytest.mark.slow
+def test_every_answer_is_as_the_document_says(
+    server: Server, document: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "openapi.json"
+    file.write_text(json.dumps(with_real_encoders(document)))
+    run = subprocess.run(
+        [
+            Path(sys.executable).with_name("schemathesis"),
+            "run",
+            file,
+            *("--url", server.url),
+            *("--phases", "coverage,fuzzing"),
+            *("--checks", ",".join(CHECKS)),
+            *("--max-examples", "50"),
+            # From a fixed seed, and without a database of examples.
+            "--generation-deterministic",
+            *("--suppress-health-check", "all"),
+            *("--warnings", "off"),
+            "--no-color",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"Tested: {len(OPERATIONS)}" in run.stdout

@@ -1,0 +1,203 @@
+"""Clients that stall, leave, send too much or speak another protocol; all others are answered."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.serve.e2e.process import Server, eventually
+from tests.serve.e2e.store import LIMITS, long_texts
+from tests.serve.e2e.wire import JSON_TYPE, Connection, head, post
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EMBEDDINGS = "/v1/embeddings"
+SHORT = {"model": "first-1", "input": "A man is playing a guitar."}
+# Within this, the service answers a short text though another client is a nuisance.
+SOON = 1.0
+CLOSE = "Connection: close"
+
+
+@pytest.fixture
+def connection(server: Server) -> Iterator[Connection]:
+    with Connection(server.address) as connection:
+        yield connection
+
+
+def answered_soon(server: Server) -> bool:
+    begun = time.monotonic()
+    answer = server.post(EMBEDDINGS, SHORT)
+    return answer.status == 200 and time.monotonic() - begun < SOON
+
+
+def test_half_a_body_gets_408_in_time_and_holds_up_nobody(
+    server: Server, connection: Connection
+) -> None:
+    begun = time.monotonic()
+    connection.send(post(EMBEDDINGS, SHORT)[:-5])
+    assert all(answered_soon(server) for _ in range(5))
+    answer = connection.answer()
+    waited = time.monotonic() - begun
+    assert answer.status == 408
+    assert "body_seconds=1.5" in answer.error
+    assert LIMITS["body_seconds"] <= waited < LIMITS["body_seconds"] + 2
+    assert connection.ended
+
+
+def test_a_body_that_trickles_in_gets_408_no_later(connection: Connection) -> None:
+    begun = time.monotonic()
+    connection.send(head("POST", EMBEDDINGS, JSON_TYPE, "Content-Length: 1000"))
+    while time.monotonic() - begun < LIMITS["body_seconds"] - 0.2:
+        connection.send(b" ")
+        time.sleep(0.05)
+    assert connection.answer().status == 408
+    assert time.monotonic() - begun < LIMITS["body_seconds"] + SOON
+
+
+def test_half_bodies_take_up_room_no_longer_than_until_408(server: Server) -> None:
+    large = post(EMBEDDINGS, b" " * 250_000)
+    with ExitStack() as stack:
+        half = [stack.enter_context(Connection(server.address)) for _ in range(5)]
+        for connection in half:
+            connection.send(large[:-1])
+        statuses = sorted(connection.answer().status for connection in half)
+    assert statuses == [408, 408, 408, 408, 429]
+    assert server.ask(large).status == 400  # read, and no JSON
+
+
+def test_a_chunked_body_over_body_bytes_gets_413(server: Server, connection: Connection) -> None:
+    connection.send(head("POST", EMBEDDINGS, JSON_TYPE, "Transfer-Encoding: chunked"))
+    chunk = b"%x\r\n%s\r\n" % (1 << 16, b" " * (1 << 16))
+    for _ in range(4):
+        connection.send(chunk)
+    assert answered_soon(server)
+    connection.send(b"1\r\n \r\n")
+    answer = connection.answer()
+    assert answer.status == 413
+    assert "body_bytes=262144" in answer.error
+    assert connection.ended
+
+
+def test_a_chunked_body_within_body_bytes_is_read(connection: Connection) -> None:
+    connection.send(head("POST", EMBEDDINGS, JSON_TYPE, "Transfer-Encoding: chunked"))
+    for part in json.dumps(SHORT).encode():
+        connection.send(b"1\r\n%c\r\n" % part)
+    connection.send(b"0\r\n\r\n")
+    assert connection.answer().status == 200
+
+
+def test_an_announced_body_over_body_bytes_gets_413_at_once(connection: Connection) -> None:
+    begun = time.monotonic()
+    answer = connection.ask(head("POST", EMBEDDINGS, JSON_TYPE, "Content-Length: 262145"))
+    assert answer.status == 413
+    assert "262145" in answer.error
+    assert time.monotonic() - begun < SOON
+    assert connection.ended
+
+
+def test_who_sends_all_of_a_body_that_is_too_large_reads_the_413(server: Server) -> None:
+    for _ in range(10):  # the answer must not be lost to a race
+        with Connection(server.address) as connection:
+            assert connection.ask(post(EMBEDDINGS, b" " * 300_000)).status == 413
+
+
+def test_a_client_that_leaves_frees_its_place(server: Server) -> None:
+    cancelled = f'triad_cancelled_total{{route="{EMBEDDINGS}"}}'
+    before = server.series().get(cancelled, 0)
+    content = {"model": "wide-1", "input": long_texts(400)}
+    with Connection(server.address) as connection:
+        connection.send(post(EMBEDDINGS, content))
+        eventually(lambda: server.series()["triad_queue_texts"] == 400)
+    eventually(lambda: server.series()["triad_queue_texts"] == 0, 2)
+    assert server.series()[cancelled] == before + 1
+
+
+def test_the_texts_of_a_client_that_left_are_not_computed(server: Server) -> None:
+    content = {"model": "wide-1", "input": long_texts(400, 1000)}
+    with Connection(server.address) as connection:
+        connection.send(post(EMBEDDINGS, content))
+        eventually(lambda: server.series()["triad_queue_texts"] == 400)
+    eventually(lambda: server.series()["triad_queue_texts"] == 0, 2)
+    server.post(EMBEDDINGS, SHORT)
+    settled = server.series()["triad_texts_total"]
+    time.sleep(1)
+    assert server.series()["triad_texts_total"] == settled
+
+
+def test_who_stays_is_answered_while_others_leave(server: Server) -> None:
+    for start in range(0, 300, 100):
+        with Connection(server.address) as connection:
+            connection.send(post(EMBEDDINGS, {"model": "wide-1", "input": long_texts(100, start)}))
+        answer = server.post(EMBEDDINGS, {"model": "wide-1", "input": long_texts(2, start)})
+        assert answer.status == 200
+        assert len(answer.embeddings) == 2
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_body_is_no_error(server: Server) -> None:
+    faults = 'triad_requests_total{route="/v1/embeddings",status="500"}'
+    with Connection(server.address) as connection:
+        connection.send(post(EMBEDDINGS, SHORT)[:-5])
+    assert answered_soon(server)
+    assert faults not in server.series()
+
+
+def test_a_slow_reader_of_a_large_answer_holds_up_nobody_and_gets_all_of_it(
+    server: Server,
+) -> None:
+    texts = [f"text {number}" for number in range(1000)]
+    content = {"model": "first-1", "sources": texts, "targets": texts}
+    with Connection(server.address, receive_buffer=4096) as connection:
+        connection.send(post("/v1/similarity", content))
+        connection.wait()
+        assert all(answered_soon(server) for _ in range(5))
+        answer = connection.answer()
+    rows = answer.json["data"][0]["similarities"]
+    assert len(answer.body) > 5_000_000
+    assert [len(row) for row in rows] == [1000] * 1000
+
+
+def test_requests_on_one_connection_are_answered_one_after_another(
+    connection: Connection,
+) -> None:
+    for _ in range(5):
+        answer = connection.ask(post(EMBEDDINGS, SHORT))
+        assert (answer.status, len(answer.embeddings)) == (200, 1)
+        assert connection.ask(head("GET", "/v1/gone")).status == 404
+
+
+def test_pipelined_requests_are_answered_in_their_order(connection: Connection) -> None:
+    slow = {"model": "wide-1", "input": long_texts(10)}
+    wanted = [
+        post(EMBEDDINGS, slow, "X-Request-Id: 1"),
+        head("GET", "/v1/gone", "X-Request-Id: 2"),
+        post(EMBEDDINGS, SHORT, "X-Request-Id: 3"),
+        post(EMBEDDINGS, b"{", "X-Request-Id: 4"),
+    ]
+    connection.send(b"".join(wanted))
+    answers = [connection.answer() for _ in wanted]
+    assert [answer.status for answer in answers] == [200, 404, 200, 400]
+    assert [answer.headers["x-request-id"] for answer in answers] == ["1", "2", "3", "4"]
+
+
+def test_connection_close_is_obeyed(connection: Connection) -> None:
+    assert connection.ask(post(EMBEDDINGS, SHORT, CLOSE)).status == 200
+    assert connection.ended
+
+
+def test_http_1_0_is_answered_and_the_connection_ends(connection: Connection) -> None:
+    request = post(EMBEDDINGS, SHORT).replace(b"HTTP/1.1", b"HTTP/1.0")
+    assert connection.ask(request).status == 200
+    assert connection.ended
+
+
+def test_expect_100_continue_is_told_to_continue(connection: Connection) -> None:
+    request = post(EMBEDDINGS, SHORT, "Expect: 100-continue")
+    start, _, body = request.partition(b"\r\n\r\n")
+    connection.send(start + b"\r\n\r\n")
+    assert connection.interim() == 100
+    assert connection.ask(body).status == 200

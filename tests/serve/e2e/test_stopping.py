@@ -1,0 +1,110 @@
+"""How the service ends, and what becomes of those who wait for it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from tests.serve.e2e.process import eventually, running
+from tests.serve.e2e.store import long_texts, write_params
+from tests.serve.e2e.wire import Connection, post
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.serve.e2e.process import Server
+    from tests.serve.e2e.store import Launch, Store
+
+pytestmark = pytest.mark.slow
+EMBEDDINGS = "/v1/embeddings"
+SHORT = {"model": "first-1", "input": "A man is playing a guitar."}
+REQUESTS, TEXTS = 16, 10
+DRAIN = 1.5
+
+
+def ended_cleanly(server: Server) -> bool:
+    said = server.log + server.output
+    return not [word for word in ("Traceback", "Error", "CancelledError") if word in said]
+
+
+@pytest.mark.parametrize("to_all", [False, True], ids=["to the command", "to all, as systemd does"])
+def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(
+    launch: Launch, store: Store, to_all: bool
+) -> None:
+    server = launch(
+        {"first/1": store.first.folder, "wide/1": store.wide.folder}, drain_seconds=DRAIN
+    )
+    server.wait_for(200)
+    with ThreadPoolExecutor(REQUESTS + 1) as pool:
+        waiting = [
+            pool.submit(
+                server.post,
+                EMBEDDINGS,
+                {"model": "wide-1", "input": long_texts(TEXTS, TEXTS * number)},
+            )
+            for number in range(REQUESTS)
+        ]
+        eventually(lambda: server.series()["triad_queue_texts"] >= TEXTS)
+        for process in server.tree if to_all else [server.process]:
+            process.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        eventually(lambda: server.readiness() == 503, DRAIN)
+        late = pool.submit(server.post, EMBEDDINGS, SHORT)
+        time.sleep(0.6 * DRAIN)
+        models = server.get("/v1/models")
+        still_draining = time.monotonic() - begun < DRAIN
+        answers = [future.result() for future in waiting]
+
+    assert [answer.status for answer in answers] == [200] * REQUESTS
+    assert {len(answer.embeddings) for answer in answers} == {TEXTS}
+    assert still_draining
+    assert (models.status, late.result().status) == (200, 200)
+    assert server.process.wait(20) == 0
+    assert time.monotonic() - begun > DRAIN
+    assert ended_cleanly(server)
+
+
+def test_who_does_not_read_an_answer_cannot_keep_it_from_ending(
+    launch: Launch, store: Store
+) -> None:
+    server = launch({"first/1": store.first.folder}, stop_seconds=2.0)
+    server.wait_for(200)
+    texts = [f"text {number}" for number in range(1000)]
+    with Connection(server.address, receive_buffer=4096) as connection:
+        content = {"model": "first-1", "sources": texts, "targets": texts}
+        connection.send(post("/v1/similarity", content))
+        connection.wait()
+        server.process.send_signal(signal.SIGTERM)
+        psutil.wait_procs([server.process], 15)
+        assert not server.process.is_running()
+
+
+@pytest.fixture(scope="module")
+def doomed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """For the two tests below; the last ends it."""
+    folder = tmp_path_factory.mktemp("doomed")
+    params = write_params(folder, store.exported, {"first/1": store.first.folder})
+    with running(folder, params) as server:
+        server.wait_for(200)
+        yield server
+
+
+def test_a_killed_worker_is_replaced(doomed: Server) -> None:
+    killed = doomed.worker
+    killed.kill()
+    killed.wait(10)
+    doomed.wait_for(200)
+    assert doomed.worker.pid != killed.pid
+    assert doomed.post(EMBEDDINGS, SHORT).status == 200
+
+
+def test_sigint_ends_it_quietly_and_leaves_no_process(doomed: Server) -> None:
+    everyone = doomed.tree
+    assert doomed.stop(signal.SIGINT, 20) == 0
+    assert ended_cleanly(doomed)
+    assert not [process for process in everyone if process.is_running()]
