@@ -1,11 +1,13 @@
 """The README says what the files say: its tables are committed results, its code runs."""
 
+import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.serve_peers.markdown import markdown
 from pipeline.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[1]
@@ -13,13 +15,19 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 EMBEDDED = re.findall(r"<!-- (\S+\.md) -->\n(.*?)<!-- end -->", README, re.DOTALL)
 
 
-def test_the_sample_and_the_real_run_are_shown() -> None:
-    assert [path for path, _ in EMBEDDED] == ["results/comparison.md", "results/wiki/comparison.md"]
+def test_the_sample_the_real_run_and_the_services_speed_are_shown() -> None:
+    runs = ["results/comparison.md", "results/serving/speed.md", "results/wiki/comparison.md"]
+    assert sorted(path for path, _ in EMBEDDED) == runs
 
 
 @pytest.mark.parametrize(("path", "shown"), EMBEDDED, ids=[path for path, _ in EMBEDDED])
 def test_a_table_is_the_committed_file(path: str, shown: str) -> None:
     assert shown.strip() == (ROOT / path).read_text(encoding="utf-8").strip()
+
+
+def test_the_services_speed_is_what_was_measured() -> None:
+    measured = json.loads((ROOT / "results/serving/speed.json").read_text(encoding="utf-8"))
+    assert (ROOT / "results/serving/speed.md").read_text(encoding="utf-8") == markdown(measured)
 
 
 def test_links_lead_somewhere() -> None:

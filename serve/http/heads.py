@@ -3,6 +3,7 @@
 Without it one connection could send a header without end, and the parser would keep all of it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -22,23 +23,31 @@ _BODY = (
 
 
 def bound_heads() -> None:
-    """Make uvicorn's protocol close a connection whose head is too long; once a process."""
+    """Make uvicorn's protocol close a connection whose head is too long; once a process.
+
+    Counted is what has arrived since the parser last finished a head, a piece of a body or a whole
+    message: so trailers count too, and heads that come while an earlier request is answered.
+    """
     if getattr(HttpToolsProtocol, "bounds_heads", False):
         return
-    receive, complete = HttpToolsProtocol.data_received, HttpToolsProtocol.on_headers_complete
+    receive = HttpToolsProtocol.data_received
 
     def data_received(self: Any, data: bytes) -> None:
-        waiting = self.cycle is None or self.cycle.response_complete
-        self.head_bytes = getattr(self, "head_bytes", 0) + len(data) if waiting else 0
+        self.head_bytes = getattr(self, "head_bytes", 0) + len(data)
         receive(self, data)
         if self.head_bytes > MOST_BYTES and not self.transport.is_closing():
             self.transport.write(_ANSWER % (len(_BODY), _BODY))
             self.transport.close()
 
-    def on_headers_complete(self: Any) -> None:
-        self.head_bytes = 0
-        complete(self)
-
     HttpToolsProtocol.data_received = data_received  # type: ignore[method-assign]
-    HttpToolsProtocol.on_headers_complete = on_headers_complete  # type: ignore[method-assign]
+    for name in ("on_headers_complete", "on_body", "on_message_complete"):
+        setattr(HttpToolsProtocol, name, _resetting(getattr(HttpToolsProtocol, name)))
     HttpToolsProtocol.bounds_heads = True  # type: ignore[attr-defined]
+
+
+def _resetting(method: Callable[..., None]) -> Callable[..., None]:
+    def reset(self: Any, *arguments: Any) -> None:
+        self.head_bytes = 0
+        method(self, *arguments)
+
+    return reset

@@ -135,7 +135,7 @@ def test_a_damaged_encoder_is_refused_with_the_reason_and_the_old_one_stays(
         return [message.removeprefix(start) for message in found]
 
     eventually(lambda: all(refusals(name) for name in damaged))
-    time.sleep(1.5)  # it is not tried again and again
+    time.sleep(1.2)  # two more looks: it is not tried again and again
     assert [len(refusals(name)) for name in damaged] == [1, 1]
     assert "deserializing" in refusals("weights")[0]
     assert "config.json" in refusals("config")[0]
@@ -156,6 +156,6 @@ def test_a_new_folder_is_served(place: Place, store: Store, tmp_path: Path) -> N
 
 def test_the_encoder_of_a_folder_that_goes_stays(place: Place, tmp_path: Path) -> None:
     (place.models / "gone" / "1").rename(tmp_path / "gone")
-    time.sleep(1.5)
+    time.sleep(1.2)  # two looks
     asked = place.server.post("/v1/embeddings", {"model": "gone-1", "input": TEXTS})
     assert asked.status == 200

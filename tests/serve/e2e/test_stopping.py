@@ -72,7 +72,7 @@ def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(
 def test_who_does_not_read_an_answer_cannot_keep_it_from_ending(
     launch: Launch, store: Store
 ) -> None:
-    server = launch({"first/1": store.first.folder}, stop_seconds=2.0)
+    server = launch({"first/1": store.first.folder}, drain_seconds=0.0, stop_seconds=1.0)
     server.wait_for(200)
     texts = [f"text {number}" for number in range(1000)]
     with Connection(server.address, receive_buffer=4096) as connection:
