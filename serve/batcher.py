@@ -135,7 +135,8 @@ class Batcher:
             if batch:
                 self._served += len(batch)
                 self._start({job for item in batch for job, _ in item.waiting})
-                return partial(self._compute, encoder, batch)
+                alone = self._idle == len(self._threads) - 1 and not self._ready
+                return partial(self._compute, encoder, batch, alone=alone)
         return None
 
     def _start(self, jobs: set[Job]) -> None:
@@ -158,22 +159,24 @@ class Batcher:
 
     def _tokenise(self, jobs: list[Job]) -> None:
         begun = time.perf_counter()
-        for job in jobs:
-            try:
-                finished = tokenise_some(job)
-            except ApiError as error:
-                answer([(job, error)])
-                continue
-            except Exception as error:
-                log.exception("tokenising failed")
-                answer([(job, fault(error))])
-                continue
-            if finished:
+        for job, outcome in zip(jobs, self._tokenised(jobs), strict=True):
+            if isinstance(outcome, ApiError):
+                answer([(job, outcome)])
+            elif outcome:
                 self._release(job)
             else:
                 with self._changed:
                     self._partly.append(job)
         self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
+
+    def _tokenised(self, jobs: list[Job]) -> list[bool | ApiError]:
+        try:
+            return tokenise_some(jobs)
+        except Exception as error:
+            if len(jobs) > 1:
+                return [outcome for job in jobs for outcome in self._tokenised([job])]
+            log.exception("tokenising failed")
+            return [fault(error)]
 
     def _release(self, job: Job) -> None:
         """Tokenised: let each text join an equal one, or wait for a batch."""
@@ -207,9 +210,9 @@ class Batcher:
         """Nobody may join a text any more; holds the lock."""
         del self._items[item.key]
 
-    def _compute(self, encoder: ServedEncoder, batch: list[Item]) -> None:
+    def _compute(self, encoder: ServedEncoder, batch: list[Item], *, alone: bool) -> None:
         begun = time.perf_counter()
-        outcomes = compute(encoder, batch)
+        outcomes = compute(encoder, batch, alone=alone)
         self._metrics.batch([len(item.ids) for item in batch], time.perf_counter() - begun)
         answers: list[tuple[Job, ApiError | None]] = []
         with self._changed:

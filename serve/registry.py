@@ -166,7 +166,8 @@ def warm_up(backend: Backend, tokenizer: TextTokenizer) -> None:
     token = tokenizer.tail[0] if tokenizer.tail else 0
     for texts, length in _WARM_UP:
         ids = np.full((texts, min(length, tokenizer.max_length)), token, np.int64)
-        backend.embed(ids, np.ones_like(ids))
+        for embed in {backend.embed, backend.embed_alone}:
+            embed(ids, np.ones_like(ids))
 
 
 def _signature(folder: Path) -> Signature:

@@ -5,36 +5,42 @@ import logging
 import numpy as np
 
 from serve.batching.jobs import Item
-from serve.encoders.exported import Embeddings, pad
+from serve.encoders.exported import Embed, Embeddings, pad
 from serve.errors import ApiError
 from serve.registry import ServedEncoder
 
 log = logging.getLogger("serve.batching.computing")
 
 
-def compute(encoder: ServedEncoder, batch: list[Item]) -> list[Embeddings | ApiError]:
-    """An embedding (D,) for each text; where the whole batch fails, each text is tried alone."""
+def compute(
+    encoder: ServedEncoder, batch: list[Item], *, alone: bool
+) -> list[Embeddings | ApiError]:
+    """An embedding (D,) for each text; where the whole batch fails, each text is tried by itself.
+
+    `alone`: nothing else is being computed, so all threads may be used.
+    """
+    backend = encoder.backend
     try:
-        return list(_embed(encoder, batch))
+        return list(_embed(encoder, batch, backend.embed_alone if alone else backend.embed))
     except Exception:
-        log.exception("a batch of %d texts failed; each is tried alone", len(batch))
-        return [_embed_alone(encoder, item) for item in batch]
+        log.exception("a batch of %d texts failed; each is tried by itself", len(batch))
+        return [_embed_one(encoder, item) for item in batch]
 
 
-def _embed(encoder: ServedEncoder, batch: list[Item]) -> Embeddings:
+def _embed(encoder: ServedEncoder, batch: list[Item], embed: Embed) -> Embeddings:
     """(N, D), all finite."""
     rows = [item.ids for item in batch]
-    found = encoder.backend.embed(*pad(rows, encoder.exported.description.padding_id))
+    found = embed(*pad(rows, encoder.exported.description.padding_id))
     if not np.isfinite(found).all():
         raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
     return found
 
 
-def _embed_alone(encoder: ServedEncoder, item: Item) -> Embeddings | ApiError:
+def _embed_one(encoder: ServedEncoder, item: Item) -> Embeddings | ApiError:
     try:
-        embedding: Embeddings = _embed(encoder, [item])[0]
+        embedding: Embeddings = _embed(encoder, [item], encoder.backend.embed)[0]
     except Exception as error:
-        log.exception("a text failed alone")
+        log.exception("a text failed by itself")
         return fault(error)
     return embedding
 

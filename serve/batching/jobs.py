@@ -1,6 +1,7 @@
 """A request's texts on their way through the batcher, and how ready texts become batches.
 
-Here are the data and the order; not here: threads and admission (batcher.py).
+Here are the data and the order; not here: which texts suit each other (grouping.py), threads and
+admission (batcher.py).
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from serve.batching.grouping import cheapest_group
 from serve.encoders.exported import Embeddings
 from serve.errors import ApiError
 from serve.registry import ServedEncoder
@@ -149,7 +151,7 @@ class Ready:
                 forget(item)
         if not window:
             return []
-        chosen = _group([len(item.ids) for _, _, item in window], budget)
+        chosen = set(cheapest_group([len(item.ids) for _, _, item in window], budget))
         batch = []
         for index, entry in enumerate(window):
             if index in chosen:
@@ -159,22 +161,6 @@ class Ready:
             else:
                 heapq.heappush(self._heap, entry)
         return batch
-
-
-def _group(lengths: list[int], budget: int) -> set[int]:
-    """Indices of the group that holds index 0, of texts sorted by length and cut by the budget."""
-    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
-    group: set[int] = set()
-    longest = 0
-    for index in order:
-        if group and (len(group) + 1) * longest > budget:
-            if 0 in group:
-                return group
-            group = set()
-        if not group:
-            longest = lengths[index]
-        group.add(index)
-    return group
 
 
 def answer(answers: Iterable[tuple[Job, ApiError | None]]) -> None:

@@ -1,7 +1,10 @@
-"""A job's inputs -> token ids that its encoder takes, or the sentence that says why not.
+"""Jobs' inputs -> token ids that their encoders take, or the sentence that says why not.
 
 Not here: what an input may be at all (contract.py).
 """
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from serve.batching.jobs import Job
 from serve.errors import ApiError, invalid, over_limit
@@ -11,22 +14,52 @@ from serve.registry import ServedEncoder
 SLICE = 1 << 16
 
 
-def tokenise_some(job: Job) -> bool:
-    """Tokenise about `SLICE` characters of a job; whether all of it is done now.
+def tokenise_some(jobs: Sequence[Job]) -> list[bool | ApiError]:
+    """Tokenise about `SLICE` characters of each job; whether all of it is done now, or its error.
 
-    Raises:
-        ApiError: an input cannot be encoded as the request wants it.
+    The texts of all jobs of one encoder go to its tokenizer together: each call of it costs as much
+    as a text, and Python's lock.
     """
-    start, characters = len(job.rows), 0
+    parts = {job: _next_part(job) for job in jobs}
+    rows: dict[Job, Iterator[list[int]]] = {}
+    for encoder in {job.encoder for job in jobs}:
+        texts = {
+            job: [one for one in part if isinstance(one, str)]
+            for job, part in parts.items()
+            if job.encoder is encoder
+        }
+        encoded = iter(encoder.tokenizer.encode([one for some in texts.values() for one in some]))
+        rows |= {job: islice(encoded, len(some)) for job, some in texts.items()}
+    return [_outcome(job, parts[job], list(rows[job])) for job in jobs]
+
+
+def _next_part(job: Job) -> list[str | list[int]]:
     part: list[str | list[int]] = []
-    for one in job.inputs[start:]:
+    characters = 0
+    for one in islice(job.inputs, len(job.rows), None):
         part.append(one)
         characters += len(one)
         if characters >= SLICE:
             break
+    return part
+
+
+def _outcome(job: Job, part: list[str | list[int]], encoded: list[list[int]]) -> bool | ApiError:
+    try:
+        _extend(job, part, iter(encoded))
+    except ApiError as error:
+        return error
+    return len(job.rows) == len(job.inputs)
+
+
+def _extend(job: Job, part: list[str | list[int]], encoded: Iterator[list[int]]) -> None:
+    """Add a part's token ids to those of its job.
+
+    Raises:
+        ApiError: an input cannot be encoded as the request wants it.
+    """
     tokenizer = job.encoder.tokenizer
-    encoded = iter(tokenizer.encode([one for one in part if isinstance(one, str)]))
-    for index, one in enumerate(part, start):
+    for index, one in enumerate(part, len(job.rows)):
         name = job.names(index)
         row = next(encoded) if isinstance(one, str) else _complete(job.encoder, one, name)
         short = tokenizer.cut(row)
@@ -49,15 +82,14 @@ def tokenise_some(job: Job) -> bool:
             f"the first {len(job.rows)} texts have {total} tokens",
             "divide the request",
         )
-    return len(job.rows) == len(job.inputs)
 
 
 def _complete(encoder: ServedEncoder, ids: list[int], name: str) -> list[int]:
-    least, greatest, vocabulary = min(ids), max(ids), encoder.tokenizer.vocabulary
-    if least < 0 or greatest >= vocabulary:
+    greatest, vocabulary = max(ids), encoder.tokenizer.vocabulary
+    if greatest >= vocabulary:
         raise invalid(
             name.partition("[")[0],
-            f"{name}: the token id {least if least < 0 else greatest} is outside the vocabulary of "
-            f"{encoder.id}, 0 to {vocabulary - 1}; take ids from /v1/tokenize.",
+            f"{name}: the token id {greatest} is outside the vocabulary of {encoder.id}, 0 to "
+            f"{vocabulary - 1}; take ids from /v1/tokenize.",
         )
     return encoder.tokenizer.complete(ids)

@@ -33,7 +33,7 @@ def quantise(exported: Exported, data: Path) -> None:
     pairs = read_sts_benchmark(data, "dev")
     scores = {}
     for name in ("onnxruntime-f32", "onnxruntime-int8"):
-        embed = BACKENDS[name](exported, exported.folder, 1)
+        embed, _ = BACKENDS[name](exported, exported.folder, 1)
         cosine = cosines(*(_embed(exported, embed, side) for side in (pairs.first, pairs.second)))
         scores[name] = 100 * float(spearmanr(cosine, pairs.gold).statistic)
     content = {

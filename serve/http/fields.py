@@ -51,6 +51,8 @@ def _read_ids(value: object, name: str) -> list[int]:
     for index, item in enumerate(value):
         if not _is_id(item):
             raise wrong(f"{name}[{index}]: expected a token id, got {kind(item)}.")
+        if item < 0:
+            raise wrong(f"{name}[{index}]: expected a token id, got a negative number.")
     return value
 
 

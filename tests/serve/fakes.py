@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from serve.backends import Backend
-from serve.encoders.exported import Description, Embeddings, Exported, Ids
+from serve.encoders.exported import Description, Embed, Embeddings, Exported, Ids
 from serve.encoders.text import TextTokenizer
 from serve.registry import ServedEncoder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Row = tuple[int, ...]
 HEAD, TAIL, WORDS = 1, 2, 100  # special ids of fake encoders, and the size of their vocabulary
@@ -92,9 +88,9 @@ def fake_tokenizer(max_length: int = 16) -> TextTokenizer:
 
 
 def served(
-    backend: Callable[[Ids, Ids], Embeddings], name: str = "fake", max_length: int = 16
+    backend: Embed, name: str = "fake", max_length: int = 16, alone: Embed | None = None
 ) -> ServedEncoder:
-    """An encoder that was never exported."""
+    """An encoder that was never exported; `alone` computes what nothing is computed beside."""
     description = Description(
         dimension=WIDTH,
         dimensions=(WIDTH,),
@@ -106,5 +102,5 @@ def served(
     )
     nowhere = Path(NOWHERE)
     exported = Exported(nowhere, description)
-    made = Backend("fake", backend, 1.0)
+    made = Backend("fake", backend, alone or backend, 1.0)
     return ServedEncoder(name, "version-1", nowhere, 0, exported, fake_tokenizer(max_length), made)

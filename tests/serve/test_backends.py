@@ -35,16 +35,17 @@ batches = st.lists(st.text(max_size=30) | pieces, min_size=1, max_size=6)
 
 
 @cache
-def opened(name: str, folder: Path, encoder: Path) -> Embed:
+def opened(name: str, folder: Path, encoder: Path) -> tuple[Embed, Embed]:
     return BACKENDS[name](Exported.load(folder), encoder, 2)
 
 
-def embed(tiny: Tiny, name: str, texts: Sequence[str]) -> Embeddings:
+def embed(tiny: Tiny, name: str, texts: Sequence[str], *, alone: bool = False) -> Embeddings:
     """In one batch."""
     tokenizer = tiny.served.tokenizer
     rows = [tokenizer.cut(row) for row in tokenizer.encode(texts)]
     padding_id = tiny.exported.description.padding_id
-    return opened(name, tiny.exported.folder, tiny.folder)(*pad(rows, padding_id))
+    each, wide = opened(name, tiny.exported.folder, tiny.folder)
+    return (wide if alone else each)(*pad(rows, padding_id))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -57,6 +58,7 @@ def test_embeddings_are_the_encoders_own_whatever_the_batch_is(
 ) -> None:
     alone = np.concatenate([each.reference.encode([text]) for text in texts])
     assert np.abs(embed(each, name, texts) - alone).max() < CLOSE
+    assert np.abs(embed(each, name, texts, alone=True) - alone).max() < CLOSE
     assert np.abs(embed(each, name, texts[::-1])[::-1] - alone).max() < CLOSE
 
 
@@ -95,36 +97,47 @@ def test_bfloat16_is_taken_where_the_cpu_has_it_and_agrees(bert: Tiny) -> None:
             choose(bert.exported, bert.folder, "openvino-bf16", 1)
 
 
-def right(exported: Exported, _: Path, __: int) -> Embed:
-    return lambda ids, mask: exported.golden.embeddings
+Embeds = tuple[Embed, Embed]
 
 
-def wrong(exported: Exported, _: Path, __: int) -> Embed:
+def twice(embed: Embed) -> Embeds:
+    return embed, embed
+
+
+def right(exported: Exported, _: Path, __: int) -> Embeds:
+    return twice(lambda ids, mask: exported.golden.embeddings)
+
+
+def wrong(exported: Exported, _: Path, __: int) -> Embeds:
     """Off by a little more than is allowed."""
     shift = np.abs(exported.golden.embeddings).max()
-    return lambda ids, mask: exported.golden.embeddings + np.float32(0.1 * shift)
+    return twice(lambda ids, mask: exported.golden.embeddings + np.float32(0.1 * shift))
 
 
-def infinite(exported: Exported, _: Path, __: int) -> Embed:
-    return lambda ids, mask: exported.golden.embeddings * np.float32(np.nan)
+def infinite(exported: Exported, _: Path, __: int) -> Embeds:
+    return twice(lambda ids, mask: exported.golden.embeddings * np.float32(np.nan))
 
 
-def short(exported: Exported, _: Path, __: int) -> Embed:
-    return lambda ids, mask: exported.golden.embeddings[:, :-1]
+def short(exported: Exported, _: Path, __: int) -> Embeds:
+    return twice(lambda ids, mask: exported.golden.embeddings[:, :-1])
 
 
-def absent(_: Exported, __: Path, ___: int) -> Embed:
+def absent(_: Exported, __: Path, ___: int) -> Embeds:
     raise ModuleNotFoundError("No module named 'openvino'")
 
 
-def raising(_: Exported, __: Path, ___: int) -> Embed:
+def raising(_: Exported, __: Path, ___: int) -> Embeds:
     def broken(ids: Ids, mask: Ids) -> Embeddings:
         raise RuntimeError("no such kernel.\nAt: somewhere")
 
-    return broken
+    return twice(broken)
 
 
-def silent(_: Exported, __: Path, ___: int) -> Embed:
+def wrong_alone(exported: Exported, encoder: Path, threads: int) -> Embeds:
+    return right(exported, encoder, threads)[0], wrong(exported, encoder, threads)[1]
+
+
+def silent(_: Exported, __: Path, ___: int) -> Embeds:
     raise ValueError
 
 
@@ -132,6 +145,7 @@ def silent(_: Exported, __: Path, ___: int) -> Embed:
     ("opener", "reason"),
     [
         (wrong, r"openvino-f32: cosine 0\.9\d+ to torch in float32"),
+        (wrong_alone, r"openvino-f32: cosine 0\.9\d+ to torch in float32"),
         (infinite, r"openvino-f32: gives \(12, 32\) numbers, not all finite"),
         (short, r"openvino-f32: gives \(12, 31\) numbers"),
         (absent, r"openvino-f32: No module named 'openvino'"),

@@ -136,6 +136,24 @@ def test_a_text_joins_an_equal_one_that_is_being_computed() -> None:
     asyncio.run(main())
 
 
+def test_only_what_nothing_is_computed_beside_takes_all_threads() -> None:
+    async def main() -> None:
+        each, alone = Fake(), Fake()
+        encoder = served(each, alone=alone)
+        with batching(threads=2) as batcher:
+            await until(lambda: batcher._idle == 2)
+            alone.gate.clear()
+            first = submit(batcher, encoder, [[5]])
+            await asyncio.to_thread(alone.entered.acquire)
+            second = submit(batcher, encoder, [[6]])
+            assert_right(await second.future, [[6]])
+            alone.gate.set()
+            assert_right(await first.future, [[5]])
+        assert (alone.computed, each.computed) == ([row(5)], [row(6)])
+
+    asyncio.run(main())
+
+
 def test_a_text_over_the_budget_runs_alone() -> None:
     async def main() -> None:
         fake = Fake()

@@ -103,6 +103,11 @@ def test_texts_are_not_changed() -> None:
         ({"input": [5, "a"]}, "input", r"^input\[1\]: expected a token id, got a text\.$"),
         ({"input": [5, 1.5]}, "input", r"^input\[1\]: expected a token id, got a number\.$"),
         ({"input": [5, True]}, "input", r"^input\[1\]: expected a token id, got true or false"),
+        (
+            {"input": [5, -1]},
+            "input",
+            r"^input\[1\]: expected a token id, got a negative",
+        ),
         ({"input": [[]]}, "input", r"^input\[0\]: the list is empty; give at least one token id"),
         ({"input": [[5], []]}, "input", r"^input\[1\]: the list is empty"),
         ({"input": [[5], 5]}, "input", r"^input\[1\]: expected a list of token ids, got a number"),

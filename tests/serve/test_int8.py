@@ -49,7 +49,7 @@ def quantised(bert: Tiny, data: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def spearman(exported: Exported, bert: Tiny, name: str, data: Path) -> float:
     pairs = read_sts_benchmark(data, "dev")
-    embed = BACKENDS[name](exported, bert.folder, 1)
+    embed, _ = BACKENDS[name](exported, bert.folder, 1)
 
     def embeddings(texts: Sequence[str]) -> np.ndarray:
         rows = map(exported.tokenizer().cut, exported.tokenizer().encode(texts))
