@@ -29,6 +29,9 @@ from serve.http.fields import (
     wrong,
 )
 
+# Anchors of one look at a gradient, whose answer grows with their square.
+MOST_ANCHORS = 64
+
 _TEXT = {"type": "string", "minLength": 1, "pattern": r"\S"}
 _TEXTS = {"type": "array", "items": _TEXT, "minItems": 1}
 _IDS = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 1}
@@ -137,6 +140,49 @@ class SearchRequest(Request):
     query: Annotated[str, _reading("query"), WithJsonSchema(_TEXT)]
     documents: Annotated[list[str], _reading_all("documents"), WithJsonSchema(_TEXTS)]
     top_k: int = Field(10, ge=1, description="how many documents to give; fewer if there are fewer")
+
+
+class ComponentsRequest(Request):
+    """A batch of sentences whose gradient, by some objective, is to be taken apart."""
+
+    model: str
+    anchors: Annotated[
+        list[str],
+        _reading_all("anchors"),
+        WithJsonSchema(_TEXTS | {"minItems": 2, "maxItems": MOST_ANCHORS}),
+    ]
+    positives: Annotated[list[str], _reading_all("positives"), WithJsonSchema(_TEXTS)] | None = (
+        Field(None, description="one for each anchor; null: two dropout views of the anchors")
+    )
+    seed: int = Field(0, ge=0, lt=1 << 63, description="of the dropout")
+    objective: str | None = Field(None, description="null: the one that the encoder was trained by")
+    hyperparameters: dict[str, int | float | str] | None = Field(
+        None, description="others than those in the encoder's record, or than the usual ones"
+    )
+    step: float = Field(
+        0.1, gt=0, le=10, description="mean length of the steps of the anchors that move at all"
+    )
+
+    @model_validator(mode="after")
+    def _batch(self) -> Self:
+        count = len(self.anchors)
+        if not 2 <= count <= MOST_ANCHORS:
+            raise wrong(f"anchors: give 2 to {MOST_ANCHORS} texts, got {count}.")
+        if self.positives is not None and len(self.positives) != count:
+            raise wrong(
+                f"positives: give one for each of the {count} anchors, got {len(self.positives)}."
+            )
+        return self
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts in the order of `name`."""
+        return [*self.anchors, *(self.positives or ())]
+
+    def name(self, index: int) -> str:
+        """How the text of that index is named in messages."""
+        count = len(self.anchors)
+        return f"anchors[{index}]" if index < count else f"positives[{index - count}]"
 
 
 class TokenizeRequest(BaseModel):

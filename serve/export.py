@@ -33,6 +33,8 @@ def export(encoder: Path, place: Path) -> Path:
         EncoderError: the folder is no encoder.
         ExportError: it cannot be exported.
     """
+    if not encoder.is_dir():
+        raise EncoderError("there is no such folder.")
     target = place / folder_version(encoder)
     try:
         Exported.load(target)

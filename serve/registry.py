@@ -64,6 +64,7 @@ class Registry:
         self._threads = threads
         self._metrics = metrics
         self._seen: dict[str, Signature] = {}
+        self._exports: set[str] = set()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="registry", daemon=True)
         self.encoders: dict[str, ServedEncoder] = {}
@@ -90,11 +91,21 @@ class Registry:
                 return
 
     def refresh(self) -> None:
-        """Load what is new or has changed since the last look."""
+        """Load what is new or has changed since the last look.
+
+        What was refused is also tried again when something was put among the exports, and forgotten
+        when it is gone.
+        """
+        candidates = self._candidates()
+        self._seen = {name: seen for name, seen in self._seen.items() if name in candidates}
+        self.refused = {name: why for name, why in self.refused.items() if name in candidates}
+        exports = _listed(Path(self._params.exported))
+        again = self.refused if exports - self._exports else {}
+        self._exports = exports
         changed = {}
-        for name, folder in self._candidates().items():
+        for name, folder in candidates.items():
             signature = _signature(folder)
-            if signature != self._seen.get(name):
+            if signature != self._seen.get(name) or name in again:
                 self._seen[name] = signature
                 changed[name] = folder
         int8 = self._params.backend == "onnxruntime-int8"
@@ -168,6 +179,10 @@ def warm_up(backend: Backend, tokenizer: TextTokenizer) -> None:
         ids = np.full((texts, min(length, tokenizer.max_length)), token, np.int64)
         for embed in {backend.embed, backend.embed_alone}:
             embed(ids, np.ones_like(ids))
+
+
+def _listed(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
 
 
 def _signature(folder: Path) -> Signature:

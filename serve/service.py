@@ -22,6 +22,7 @@ import bentoml
 import yaml
 from bentoml._internal.utils.analytics import usage_stats
 from bentoml.exceptions import BentoMLConfigException
+from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.yaml_file import ConfigError
@@ -82,17 +83,30 @@ class TriadService:
     """Embeddings and similarities of sentences by original and modified encoders."""
 
     def __init__(self) -> None:
+        from serve.demo import Demo, is_installed  # noqa: PLC0415
         from serve.engine import Engine  # noqa: PLC0415
         from serve.http.app import create_api  # noqa: PLC0415 - not in the supervisor's memory
-        from serve.http.heads import bound_heads  # noqa: PLC0415
+        from serve.http.connections import adapt_connections  # noqa: PLC0415
         from serve.http.logs import configure  # noqa: PLC0415
 
         configure()
-        bound_heads()
+        adapt_connections()
         self._engine = Engine(settings.load(_PARAMS))
-        _Front.api = create_api(self._engine, settings.read_keys())
+        self._demo = Demo(self._load_page) if is_installed() else None
+        _Front.api = create_api(self._engine, settings.read_keys(), self._demo)
         self._engine.start()
         self._drain_on_sigterm()
+
+    def _load_page(self) -> Starlette:
+        from app.page import create_app  # noqa: PLC0415 - seconds, and 200 MB
+
+        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
+        host = everywhere.get(_HOST, _HOST)
+        prefix = self._engine.params.path_prefix
+        return create_app(
+            f"http://{f'[{host}]' if ':' in host else host}:{_PORT}",
+            f"{prefix}/demo" if prefix else "",
+        )
 
     def _drain_on_sigterm(self) -> None:
         """Say "not ready" for a while before the server closes its door, as proxies need."""
@@ -110,6 +124,8 @@ class TriadService:
                 return
             self._engine.drain()
             later = loop.call_later
+            if self._demo:
+                loop.call_soon_threadsafe(later, params.drain_seconds, self._demo.stop)
             loop.call_soon_threadsafe(later, params.drain_seconds, server, number, frame)
             loop.call_soon_threadsafe(later, params.drain_seconds + params.stop_seconds, give_up)
 

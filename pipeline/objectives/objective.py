@@ -74,6 +74,24 @@ class Objective(Hyperparameters, ABC):
         with torch.autocast(anchor.device.type, enabled=False):
             return self.pieces(self._views(anchor, positive))
 
+    @torch.no_grad()
+    def anchor_gradient(self, anchor: Tensor, positive: Tensor) -> Tensor:
+        """(N, D): factor * dissipation_i * sum_j weight_ij (negative_j - ratio_ij positive_i).
+
+        At the normalised embeddings of the first view, radial part removed; arguments as for a
+        call.
+        """
+        check_views(type(self).__name__, anchor, positive)
+        with torch.autocast(anchor.device.type, enabled=False):
+            views = self._views(anchor, positive)
+            components = self.pieces(views)
+            push = components.weight @ self.negatives_of(views)
+            pull = self.pull(components, views, views.positive)
+            opened = self.factor(components) * components.dissipation[:, None]
+            direction = l2_normalise(views.anchor)
+            gradient = opened * (push - pull)
+            return gradient - (gradient * direction).sum(dim=1, keepdim=True) * direction
+
     def _views(self, anchor: Tensor, positive: Tensor) -> Views:
         return Views(
             self.normalise(full_precision(anchor)), self.normalise(full_precision(positive))
@@ -98,6 +116,10 @@ class Objective(Hyperparameters, ABC):
     def factor(self, components: Components) -> Tensor | float:  # noqa: ARG002 - see Baseline
         """What multiplies the pieces: 1 where the weights hold the normaliser."""
         return 1.0
+
+    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:  # noqa: ARG002
+        """sum_j weight_ij ratio_ij p_i, (N, D)."""
+        return (components.weight * components.ratio).sum(dim=1, keepdim=True) * positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +150,6 @@ class PiecewiseObjective(Objective):
     def positive_of(self, views: Views) -> Tensor:
         """(N, D) positives as the loss sees them: constants."""
         return views.positive.detach()
-
-    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:  # noqa: ARG002
-        """sum_j weight_ij ratio_ij p_i, (N, D)."""
-        return (components.weight * components.ratio).sum(dim=1, keepdim=True) * positive
 
     @abstractmethod
     def dissipation_of(self, views: Views) -> Tensor:

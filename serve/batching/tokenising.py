@@ -3,7 +3,7 @@
 Not here: what an input may be at all (contract.py).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from serve.batching.jobs import Job
@@ -58,19 +58,10 @@ def _extend(job: Job, part: list[str | list[int]], encoded: Iterator[list[int]])
     Raises:
         ApiError: an input cannot be encoded as the request wants it.
     """
-    tokenizer = job.encoder.tokenizer
     for index, one in enumerate(part, len(job.rows)):
         name = job.names(index)
         row = next(encoded) if isinstance(one, str) else _complete(job.encoder, one, name)
-        short = tokenizer.cut(row)
-        if len(short) < len(row) and not job.truncate:
-            raise ApiError(
-                400,
-                "context_length_exceeded",
-                f"{name}: has {len(row)} tokens, special ones included, and {job.encoder.id} takes "
-                f"{tokenizer.max_length}; shorten it, or leave truncate out to have it cut.",
-                name.partition("[")[0],
-            )
+        short = _fit(job.encoder, row, name, truncate=job.truncate)
         job.rows.append(short)
         job.truncated.append(len(short) < len(row))
     total = sum(map(len, job.rows))
@@ -82,6 +73,32 @@ def _extend(job: Job, part: list[str | list[int]], encoded: Iterator[list[int]])
             f"the first {len(job.rows)} texts have {total} tokens",
             "divide the request",
         )
+
+
+def tokenise(
+    encoder: ServedEncoder, texts: Sequence[str], names: Callable[[int], str], *, truncate: bool
+) -> tuple[list[list[int]], list[bool]]:
+    """Token ids of a few texts at once, outside of any batch, and whether each was cut.
+
+    Raises:
+        ApiError: a text is too long and may not be cut.
+    """
+    rows = encoder.tokenizer.encode(texts)
+    short = [_fit(encoder, row, names(index), truncate=truncate) for index, row in enumerate(rows)]
+    return short, [len(cut) < len(row) for cut, row in zip(short, rows, strict=True)]
+
+
+def _fit(encoder: ServedEncoder, row: list[int], name: str, *, truncate: bool) -> list[int]:
+    tokenizer = encoder.tokenizer
+    if len(row) > tokenizer.max_length and not truncate:
+        raise ApiError(
+            400,
+            "context_length_exceeded",
+            f"{name}: has {len(row)} tokens, special ones included, and {encoder.id} takes "
+            f"{tokenizer.max_length}; shorten it, or leave truncate out to have it cut.",
+            name.partition("[")[0],
+        )
+    return tokenizer.cut(row)
 
 
 def _complete(encoder: ServedEncoder, ids: list[int], name: str) -> list[int]:

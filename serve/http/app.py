@@ -15,10 +15,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from serve.engine import Engine
 from serve.errors import ApiError
 from serve.http.bodies import Bodies, ClientGone, error_response, json_response
+from serve.http.components import Components
 from serve.http.docs import ASSETS, page
 from serve.http.middleware import Keys, Observe, Prefix
 from serve.http.openapi import document
@@ -32,20 +34,22 @@ Handler = Callable[[Request], Awaitable[Response]]
 _CLIENT_GONE = 499
 
 
-def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
+def create_api(engine: Engine, keys: Sequence[bytes], page: ASGIApp | None = None) -> Starlette:
     """The application.
 
     Args:
         engine: what computes.
         keys: API keys; none: everybody may call.
+        page: what answers below /demo, without a key.
     """
     routes = Routes(engine)
-    system = _System(engine)
+    system = _System(engine, first="docs" if page is None else "demo/")
     table: list[tuple[str, str, Handler]] = [
         ("POST", "/v1/embeddings", routes.embeddings),
         ("POST", "/v1/similarity", routes.similarity),
         ("POST", "/v1/search", routes.search),
         ("POST", "/v1/tokenize", routes.tokenize),
+        ("POST", "/v1/components", Components(routes)),
         ("GET", "/v1/models", routes.models),
         ("GET", "/v1/models/{id}", routes.model),
         ("GET", "/v1/models/{id}/training", routes.training),
@@ -57,7 +61,7 @@ def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
         ("GET", "/docs", system.docs),
         ("GET", "/", system.index),
     ]
-    known = [path for _, path, _ in table]
+    known = [*(path for _, path, _ in table), "/demo"]
     middleware = [
         Middleware(Prefix, prefix=engine.params.path_prefix),
         Middleware(Observe, metrics=engine.metrics, routes=known),
@@ -81,6 +85,7 @@ def create_api(engine: Engine, keys: Sequence[bytes]) -> Starlette:
                 for way, path, handler in table
             ),
             Mount("/docs/assets", StaticFiles(directory=ASSETS)),
+            *([] if page is None else [Route("/demo", _to_page), Mount("/demo", page)]),
         ],
         middleware=middleware,
         exception_handlers={HTTPException: _http_exception},
@@ -131,11 +136,17 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     return error_response(refusal)
 
 
+async def _to_page(_: Request) -> Response:
+    # Relative: a proxy in front may have taken a prefix off.
+    return RedirectResponse("demo/")
+
+
 class _System:
     """Health, metrics and documentation."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, first: str) -> None:
         self._engine = engine
+        self._first = first
         self._document = document(engine.params)
 
     async def livez(self, _: Request) -> Response:
@@ -159,4 +170,4 @@ class _System:
     async def index(self, _: Request) -> Response:
         # Relative where the prefix is not known: the proxy that took it off may have one.
         prefix = self._engine.params.path_prefix
-        return RedirectResponse(f"{prefix}/docs" if prefix else "docs")
+        return RedirectResponse(f"{prefix}/{self._first}" if prefix else self._first)

@@ -102,6 +102,8 @@ class Observe:
         """The route, never the path itself: a client must not make up label values."""
         if path in self._routes:
             return path
+        if path.startswith("/demo/"):
+            return "/demo"
         match = _MODEL.fullmatch(path)
         return f"/v1/models/{{id}}{match[1] or ''}" if match else "other"
 

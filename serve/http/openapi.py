@@ -9,7 +9,13 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from serve.contract import EmbeddingsRequest, SearchRequest, SimilarityRequest, TokenizeRequest
+from serve.contract import (
+    ComponentsRequest,
+    EmbeddingsRequest,
+    SearchRequest,
+    SimilarityRequest,
+    TokenizeRequest,
+)
 from serve.settings import ServeParams
 
 _REQUESTS: dict[str, tuple[type[BaseModel], str, str]] = {
@@ -17,6 +23,11 @@ _REQUESTS: dict[str, tuple[type[BaseModel], str, str]] = {
     "/v1/similarity": (SimilarityRequest, "Similarities", "Cosines of pairs, or a matrix of them"),
     "/v1/search": (SearchRequest, "SearchResults", "The documents nearest to a query"),
     "/v1/tokenize": (TokenizeRequest, "Tokens", "How an encoder divides texts"),
+    "/v1/components": (
+        ComponentsRequest,
+        "Components",
+        "Dissipation, weight and ratio of an objective's gradient, without a training head",
+    ),
 }
 _ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
 _GETS: dict[str, tuple[str, str, list[dict[str, Any]]]] = {
@@ -44,6 +55,8 @@ _STRING, _INTEGER, _NUMBER, _BOOLEAN = (
 )
 _USAGE = _object({"prompt_tokens": _INTEGER, "total_tokens": _INTEGER})
 _FREE = {"type": ["object", "null"]}
+# Null where a number would not be finite.
+_FINITE = {"type": ["number", "null"]}
 _MODEL = _object(
     {
         "id": _STRING,
@@ -145,6 +158,36 @@ _ANSWERS: dict[str, Any] = {
             ),
         }
     ),
+    "Components": _object(
+        {
+            "object": {"const": "components"},
+            "model": _STRING,
+            "version": _STRING,
+            "objective": _STRING,
+            "hyperparameters": {"type": "object"},
+            "views": {"enum": ["given", "dropout"]},
+            "cosines": _list(_list(_NUMBER)),
+            "own_cosines": _list(_list(_NUMBER)),
+            "dissipation": _list(_FINITE),
+            "weight": _list(_list(_FINITE)),
+            "ratio": _list(_list(_FINITE)),
+            "step": _object(
+                {
+                    "size": _NUMBER,
+                    "positive": _object({"before": _list(_NUMBER), "after": _list(_FINITE)}),
+                    "hardest_negative": _object(
+                        {
+                            "index": _list(_INTEGER),
+                            "before": _list(_NUMBER),
+                            "after": _list(_FINITE),
+                        }
+                    ),
+                }
+            ),
+            "truncated": _list(_STRING),
+            "usage": _USAGE,
+        }
+    ),
     "Model": _MODEL,
     "Models": _object({"object": {"const": "list"}, "data": _list(_MODEL)}),
     "Training": _object(
@@ -178,6 +221,7 @@ _ERRORS = {
     415: "the body is not JSON",
     429: "overloaded; Retry-After says when to come back",
     500: "the service met a fault",
+    501: "the service has no torch, which /v1/components needs",
     503: "the encoders are being loaded",
 }
 _OF_ENCODERS = ("Model", "Models", "Training", "Results")
@@ -197,7 +241,7 @@ def document(params: ServeParams) -> dict[str, Any]:
     for path, (kind, answer, summary) in _REQUESTS.items():
         body = {"content": _json(kind.__name__), "required": True}
         paths[path] = {
-            "post": _operation(path, answer, summary, tuple(_ERRORS)) | {"requestBody": body}
+            "post": _operation(path, answer, summary, _of_post(path)) | {"requestBody": body}
         }
     for path, (answer, summary, parameters) in _GETS.items():
         paths[path] = {
@@ -215,6 +259,10 @@ def document(params: ServeParams) -> dict[str, Any]:
         },
         "security": [{}, {"key": []}],
     }
+
+
+def _of_post(path: str) -> tuple[int, ...]:
+    return tuple(status for status in _ERRORS if status != 501 or path == "/v1/components")
 
 
 def _operation(path: str, answer: str, summary: str, errors: tuple[int, ...]) -> dict[str, Any]:

@@ -40,8 +40,8 @@ class Routes:
 
     async def embeddings(self, request: Request) -> Response:
         """POST /v1/embeddings."""
-        asked = await self._read(request, EmbeddingsRequest)
-        encoder = self._encoder(asked.model)
+        asked = await self.read(request, EmbeddingsRequest)
+        encoder = self.encoder(asked.model)
         description = encoder.exported.description
         size = asked.dimensions or description.dimension
         if size not in description.dimensions:
@@ -51,7 +51,7 @@ class Routes:
                 f"dimensions: {encoder.id} was trained for {allowed}, got {size}; leave it out "
                 "or give one of these.",
             )
-        (encoded,) = await self._encode(
+        (encoded,) = await self.encode(
             request,
             [encoder],
             asked.input,
@@ -78,10 +78,10 @@ class Routes:
 
     async def similarity(self, request: Request) -> Response:
         """POST /v1/similarity."""
-        asked = await self._read(request, SimilarityRequest)
-        encoders = [self._encoder(name) for name in asked.wanted]
+        asked = await self.read(request, SimilarityRequest)
+        encoders = [self.encoder(name) for name in asked.wanted]
         texts = asked.texts
-        found = await self._encode(request, encoders, texts, asked.name, truncate=asked.truncate)
+        found = await self.encode(request, encoders, texts, asked.name, truncate=asked.truncate)
 
         def answer() -> Response:
             data = []
@@ -107,13 +107,13 @@ class Routes:
 
     async def search(self, request: Request) -> Response:
         """POST /v1/search."""
-        asked = await self._read(request, SearchRequest)
-        encoder = self._encoder(asked.model)
+        asked = await self.read(request, SearchRequest)
+        encoder = self.encoder(asked.model)
 
         def name(index: int) -> str:
             return f"documents[{index - 1}]" if index else "query"
 
-        (encoded,) = await self._encode(
+        (encoded,) = await self.encode(
             request, [encoder], [asked.query, *asked.documents], name, truncate=asked.truncate
         )
         unit = normalised(encoded.embeddings)
@@ -134,9 +134,9 @@ class Routes:
 
     async def tokenize(self, request: Request) -> Response:
         """POST /v1/tokenize."""
-        asked = await self._read(request, TokenizeRequest)
-        encoder = self._encoder(asked.model)
-        self._check_items(len(asked.input), "input")
+        asked = await self.read(request, TokenizeRequest)
+        encoder = self.encoder(asked.model)
+        self.check_items(len(asked.input), "input")
         tokenizer = encoder.tokenizer
         rows = await asyncio.to_thread(tokenizer.encode, asked.input)
         data = [
@@ -169,13 +169,13 @@ class Routes:
 
     async def model(self, request: Request) -> Response:
         """GET /v1/models/{id}."""
-        encoder = self._encoder(request.path_params["id"])
+        encoder = self.encoder(request.path_params["id"])
         metrics = Path(self._engine.params.metrics)
         return json_response(await asyncio.to_thread(cards.card, encoder, metrics))
 
     async def training(self, request: Request) -> Response:
         """GET /v1/models/{id}/training."""
-        encoder = self._encoder(request.path_params["id"])
+        encoder = self.encoder(request.path_params["id"])
         return json_response(await asyncio.to_thread(cards.training, encoder))
 
     async def results(self, _: Request) -> Response:
@@ -183,11 +183,17 @@ class Routes:
         file = Path(self._engine.params.results)
         return json_response(await asyncio.to_thread(cards.results, file))
 
-    async def _read(self, request: Request, kind: type[Model]) -> Model:
+    async def read(self, request: Request, kind: type[Model]) -> Model:
+        """The request's body, read and checked."""
         body = await self.bodies.read(request)
         return await offload(len(body), lambda: parse(kind, body))
 
-    def _encoder(self, name: str) -> ServedEncoder:
+    def encoder(self, name: str) -> ServedEncoder:
+        """The served encoder of that id.
+
+        Raises:
+            ApiError: 404, or 503 before there are any.
+        """
         self._engine.check_loaded()
         encoders = self._engine.registry.encoders
         if name in encoders:
@@ -201,13 +207,14 @@ class Routes:
             "model",
         )
 
-    def _check_items(self, items: int, name: str) -> None:
+    def check_items(self, items: int, name: str) -> None:
+        """Refuse more texts than one request may have."""
         if items > self._limits.items:
             raise over_limit(
                 name, "items", self._limits.items, f"the request has {items} texts", "divide it"
             )
 
-    async def _encode(
+    async def encode(
         self,
         request: Request,
         encoders: Sequence[ServedEncoder],
@@ -218,7 +225,7 @@ class Routes:
     ) -> list[Encoded]:
         """What each encoder makes of the inputs."""
         items = len(inputs) * len(encoders)
-        self._check_items(items, names(0).partition("[")[0])
+        self.check_items(items, names(0).partition("[")[0])
         batcher = self._engine.batcher
         batcher.admission.check(items)
         jobs = [

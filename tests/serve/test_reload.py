@@ -94,6 +94,30 @@ def test_it_is_tried_again_when_it_changes_again(place: Place) -> None:
     assert not registry.refused
 
 
+def test_one_that_was_not_exported_is_served_when_its_export_is_brought(place: Place) -> None:
+    folder = place.add("info_nce/1")
+    lose_export(place, folder)
+    registry = place.registry()
+    for _ in range(3):
+        registry.refresh()
+    assert reloads(registry, "refused") == 1
+    version = place.change(folder, "info_nce/1")
+    registry.refresh()
+    assert versions(registry) == {"info_nce-1": version}
+    assert not registry.refused
+
+
+def test_why_one_was_refused_is_forgotten_when_it_is_gone(place: Place) -> None:
+    folder = place.add("info_nce/1")
+    lose_export(place, folder)
+    registry = place.registry()
+    registry.refresh()
+    assert list(registry.refused) == ["info_nce-1"]
+    shutil.rmtree(folder)
+    registry.refresh()
+    assert not registry.refused
+
+
 def test_when_it_is_what_it_was_the_refusal_is_forgotten(place: Place) -> None:
     folder = place.add("info_nce/1")
     registry = place.registry()

@@ -1,6 +1,8 @@
-"""A bound on the bytes of a request before its body, which uvicorn does not have for httptools.
+"""What the server's connections lack: a bound on heads, and patience between two requests.
 
-Without it one connection could send a header without end, and the parser would keep all of it.
+Without the bound, one connection could send a header without end, and the parser would keep all of
+it. Clients and proxies keep idle connections for 5 to 60 seconds; a server that closes them sooner
+(uvicorn after 5) now and then does so just when the next request is on its way.
 """
 
 from collections.abc import Callable
@@ -10,6 +12,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 # Names and values of all headers together; proxies allow 8 to 32 KiB.
 MOST_BYTES = 64 << 10
+# Seconds that an idle connection is kept, more than the usual proxy keeps it.
+KEEP_ALIVE = 75
 
 _ANSWER = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\n"
@@ -22,13 +26,14 @@ _BODY = (
 )
 
 
-def bound_heads() -> None:
-    """Make uvicorn's protocol close a connection whose head is too long; once a process.
+def adapt_connections() -> None:
+    """Make uvicorn's protocol keep idle connections, and close those whose head is too long.
 
-    Counted is what has arrived since the parser last finished a head, a piece of a body or a whole
-    message: so trailers count too, and heads that come while an earlier request is answered.
+    Once a process. Counted is what has arrived since the parser last finished a head, a piece of a
+    body or a whole message: so trailers count too, and heads that come while an earlier request is
+    answered.
     """
-    if getattr(HttpToolsProtocol, "bounds_heads", False):
+    if getattr(HttpToolsProtocol, "is_adapted", False):
         return
     receive = HttpToolsProtocol.data_received
 
@@ -40,9 +45,16 @@ def bound_heads() -> None:
             self.transport.close()
 
     HttpToolsProtocol.data_received = data_received  # type: ignore[method-assign]
+    made = HttpToolsProtocol.connection_made
+
+    def connection_made(self: Any, transport: Any) -> None:
+        self.timeout_keep_alive = KEEP_ALIVE
+        made(self, transport)
+
+    HttpToolsProtocol.connection_made = connection_made  # type: ignore[method-assign]
     for name in ("on_headers_complete", "on_body", "on_message_complete"):
         setattr(HttpToolsProtocol, name, _resetting(getattr(HttpToolsProtocol, name)))
-    HttpToolsProtocol.bounds_heads = True  # type: ignore[attr-defined]
+    HttpToolsProtocol.is_adapted = True  # type: ignore[attr-defined]
 
 
 def _resetting(method: Callable[..., None]) -> Callable[..., None]:

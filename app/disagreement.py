@@ -1,0 +1,35 @@
+"""Which pairs two encoders see most differently."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def most_disputed(
+    pairs: Sequence[tuple[str, str]],
+    first: Sequence[float],
+    second: Sequence[float],
+    count: int,
+) -> list[int]:
+    """Indices of pairs whose percentiles differ most, in one direction and the other by turns.
+
+    Args:
+        pairs: N pairs of sentences.
+        first: (N,) percentiles of the first encoder.
+        second: (N,) percentiles of the second.
+        count: how many at most; no two of them share a sentence.
+    """
+    gap = np.asarray(first, float) - np.asarray(second, float)
+    higher = [int(index) for index in np.argsort(-gap, kind="stable") if gap[index] > 0]
+    lower = [int(index) for index in np.argsort(gap, kind="stable") if gap[index] < 0]
+    chosen: list[int] = []
+    used: set[str] = set()
+    while len(chosen) < count and (higher or lower):
+        for waiting in (higher, lower):
+            while waiting and len(chosen) < count:
+                index = waiting.pop(0)
+                if used.isdisjoint(pairs[index]):
+                    used.update(pairs[index])
+                    chosen.append(index)
+                    break
+    return chosen

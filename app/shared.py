@@ -1,0 +1,113 @@
+"""What all tabs share: the service, the two chosen encoders, and how failures are told.
+
+Not here: what a tab shows (tabs/), the page around them (page.py).
+"""
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import gradio as gr
+
+from app.client import Api, ApiError
+from app.pair_table import TableError
+
+
+class InputError(ValueError):
+    """What a person gave cannot be used; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The parts of the page that every tab reads.
+
+    Attributes:
+        api: the service.
+        first: the choice of the original encoder.
+        second: the choice of the modified encoder.
+        key: the API key, empty where none is wanted.
+        timer: looks for the service while it is down.
+    """
+
+    api: Api
+    first: gr.Dropdown
+    second: gr.Dropdown
+    key: gr.Textbox
+    timer: gr.Timer
+
+    @property
+    def chosen(self) -> list[Any]:
+        """The inputs of every handler: both encoders and the key."""
+        return [self.first, self.second, self.key]
+
+    def guarded(self, handler: Callable[..., Sequence[Any]], outputs: Sequence[Any]) -> "Guarded":
+        """A handler whose failures become a notice in its tab."""
+        return Guarded(handler, outputs, self.timer)
+
+
+class Guarded:
+    """A handler of Gradio's with a notice and the timer before its own outputs.
+
+    Attributes:
+        outputs: those components, once `notice` is known.
+    """
+
+    def __init__(
+        self, handler: Callable[..., Sequence[Any]], outputs: Sequence[Any], timer: gr.Timer
+    ) -> None:
+        self.notice = gr.HTML(elem_classes="notice")
+        self.outputs = [self.notice, timer, *outputs]
+        self.run = self._wrapped(handler, len(outputs))
+
+    def _wrapped(self, handler: Callable[..., Sequence[Any]], count: int) -> Callable[..., Any]:
+        @wraps(handler)
+        def run(*inputs: Any) -> tuple[Any, ...]:
+            try:
+                return "", gr.skip(), *handler(*inputs)
+            except (ApiError, InputError, TableError) as error:
+                down = isinstance(error, ApiError) and error.kind == "down"
+                unchanged = [gr.skip()] * count
+                return alert(str(error)), gr.Timer(active=True) if down else gr.skip(), *unchanged
+
+        return run
+
+
+def alert(message: str) -> str:
+    """A sentence about what went wrong, as HTML that screen readers speak at once."""
+    return f'<p class="alert" role="alert">{html.escape(message)}</p>'
+
+
+def check_chosen(first: str | None, second: str | None) -> tuple[str, str]:
+    """Both encoders' ids.
+
+    Raises:
+        InputError: one is not chosen.
+    """
+    if not first or not second:
+        raise InputError("Choose two encoders above; the list is empty until the service is there.")
+    return first, second
+
+
+def read_lines(text: str, most: int, least: int = 1) -> list[str]:
+    """The sentences of a box, one a line, without blank ones.
+
+    Raises:
+        InputError: fewer or more than is allowed.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not least <= len(lines) <= most:
+        raise InputError(
+            f"Give {least} to {most:,} sentences, one a line; there are {len(lines):,}."
+        )
+    return lines
+
+
+def cut_note(truncated: Sequence[str], model: str, length: int) -> str:
+    """What was cut, as a sentence of HTML; empty if nothing was."""
+    if not truncated:
+        return ""
+    what = "1 text was" if len(truncated) == 1 else f"{len(truncated):,} texts were"
+    name = html.escape(model)
+    return f'<p class="note">{what} longer than {length} tokens and cut for {name}.</p>'

@@ -1,0 +1,1 @@
+"""The page's tabs; each module builds one, and has its handlers."""

@@ -1,0 +1,217 @@
+"""A batch of sentences: what each objective's gradient does to every anchor.
+
+The maths is the service's (POST /v1/components), which asks pipeline.objectives.
+"""
+
+import html
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from app import sample
+from app.charts.gradient import Step, dissipation_chart, ratio_map, step_chart, weight_map
+from app.shared import InputError, Shared, check_chosen, cut_note, read_lines
+from app.statistics import Values
+
+MOST = 32
+_FIRST = 12
+# Name, label, least, most and step of the sliders; each moves the objectives that have it.
+_SLIDERS = (
+    (
+        "margin",
+        "Margin m (cosine): anchors whose positive leads by more are left alone",
+        0,
+        1,
+        0.01,
+    ),
+    (
+        "temperature",
+        "Temperature t: small ones put all weight on the hardest negative",
+        0.01,
+        1,
+        0.01,
+    ),
+    ("ratio", "Ratio r: pull on the positive per push on the negatives", 0, 5, 0.05),
+)
+
+
+class GradientTab:
+    """The tab."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._api = shared.api
+        gr.Markdown(
+            "At each anchor the gradient is **dissipation** times the sum, over the negatives, of "
+            "**weight** times (negative minus **ratio** times positive). It is computed here at "
+            "the encoders' embeddings, without a training head."
+        )
+        with gr.Row():
+            anchors = gr.Textbox(
+                "\n".join(sample.sentences(_FIRST)),
+                label=f"Anchors, one sentence a line, 2 to {MOST}",
+                lines=7,
+                max_length=MOST * 2000,
+                elem_id="anchors",
+            )
+            positives = gr.Textbox(
+                label="Positives, a paraphrase of each line (empty: the same sentence under "
+                "another dropout, as in training)",
+                lines=7,
+                max_length=MOST * 2000,
+                elem_id="positives",
+            )
+        with gr.Row():
+            seed = gr.Number(0, label="Seed of the dropout", precision=0, minimum=0)
+            size = gr.Slider(0.01, 1, 0.1, step=0.01, label="Size of the step")
+            again = gr.Button("Back to the encoders' own settings", elem_id="own-settings")
+        with gr.Row():
+            sliders = [
+                gr.Slider(low, high, low, step=step, label=label, elem_id=f"slider-{name}")
+                for name, label, low, high, step in _SLIDERS
+            ]
+        button = gr.Button("Show the gradient", variant="primary", elem_id="show-gradient")
+        settings = gr.HTML(elem_id="gradient-settings")
+        charts = [gr.Plot(show_label=False, container=False, elem_id="dissipation")]
+        for kind in ("weight", "ratio", "step"):
+            gr.HTML(f"<h3>{_TITLES[kind]}</h3>")
+            with gr.Row():
+                for place in ("first", "second"):
+                    with gr.Column(min_width=340):
+                        charts.append(
+                            gr.Plot(show_label=False, container=False, elem_id=f"{kind}-{place}")
+                        )
+        self.show = shared.guarded(self._show, [settings, *charts])
+        self.own = shared.guarded(self._own, sliders)
+        self._chosen = shared.chosen
+        self.inputs = [*shared.chosen, anchors, positives, seed, size, *sliders]
+        button.click(**self._showing())
+        for slider in (*sliders, size):
+            slider.input(**self._showing(), trigger_mode="always_last", show_progress="hidden")
+        self.start(again.click)
+
+    def start(self, trigger: Any) -> Any:
+        """Set the sliders as the encoders were trained, and show the gradient, on an event."""
+        set_ = trigger(
+            self.own.run, self._chosen, self.own.outputs, queue=False, api_visibility="private"
+        )
+        return set_.then(**self._showing())
+
+    def _showing(self) -> dict[str, Any]:
+        return {
+            "fn": self.show.run,
+            "inputs": self.inputs,
+            "outputs": self.show.outputs,
+            "queue": False,
+            "api_visibility": "private",
+        }
+
+    def _own(self, first: str, second: str, key: str) -> tuple[Any, ...]:
+        names = check_chosen(first, second)
+        cards = {card["id"]: card for card in self._api.models(key)}
+        records = [cards.get(name, {}).get("hyperparameters") or {} for name in names]
+        # The modified objective's own value, where both have one.
+        values = {**records[0], **records[1]}
+        return tuple(
+            gr.Slider(value=values.get(name, low), visible=name in values)
+            for name, _, low, _, _ in _SLIDERS
+        )
+
+    def _show(
+        self,
+        first: str,
+        second: str,
+        key: str,
+        anchors: str,
+        positives: str,
+        seed: float | None,
+        size: float,
+        *values: float,
+    ) -> tuple[Any, ...]:
+        names = check_chosen(first, second)
+        sentences = read_lines(anchors, MOST, 2)
+        body: dict[str, Any] = {"anchors": sentences, "seed": int(seed or 0), "step": size}
+        if positives.strip():
+            body["positives"] = read_lines(positives, MOST, 2)
+            if len(body["positives"]) != len(sentences):
+                raise InputError(
+                    f"Give one positive for each anchor: there are {len(sentences)} anchors and "
+                    f"{len(body['positives'])} positives."
+                )
+        cards = {card["id"]: card for card in self._api.models(key)}
+        chosen = dict(zip((name for name, *_ in _SLIDERS), values, strict=True))
+        found = [self._components(name, cards.get(name, {}), body, chosen, key) for name in names]
+        settings = "".join(
+            _settings(place, one)
+            + cut_note(one["truncated"], name, cards.get(name, {}).get("max_length", 0))
+            for place, name, one in zip(("first", "second"), names, found, strict=True)
+        )
+        steps = [one["step"] for one in found]
+        return (
+            f'<div class="scores">{settings}</div><h3>{_TITLES["dissipation"]}</h3>',
+            dissipation_chart(
+                names,
+                np.array(found[0]["dissipation"], float),
+                np.array(found[1]["dissipation"], float),
+                sentences,
+            ),
+            *(
+                weight_map(np.array(one["weight"], float), sentences, name)
+                for name, one in zip(names, found, strict=True)
+            ),
+            *(
+                ratio_map(np.array(one["ratio"], float), sentences, name)
+                for name, one in zip(names, found, strict=True)
+            ),
+            *(
+                step_chart(
+                    name,
+                    place,
+                    Step(_both(step["positive"]), _both(step["hardest_negative"])),
+                    sentences,
+                )
+                for place, (name, step) in enumerate(zip(names, steps, strict=True))
+            ),
+        )
+
+    def _components(
+        self,
+        name: str,
+        card: Mapping[str, Any],
+        body: Mapping[str, Any],
+        chosen: Mapping[str, float],
+        key: str,
+    ) -> dict[str, Any]:
+        own = card.get("hyperparameters") or {}
+        changed = {each: value for each, value in chosen.items() if each in own}
+        asked = {"model": name, "hyperparameters": changed, **body}
+        if card.get("objective") is None:
+            # An encoder that was not trained here has no objective: it is looked at as InfoNCE.
+            asked |= {"objective": "info_nce", "hyperparameters": None}
+        return self._api.components(asked, key)
+
+
+_TITLES = {
+    "dissipation": "Dissipation: how much of its gradient each anchor keeps",
+    "weight": "Weight: how an anchor's push is shared among its negatives",
+    "ratio": "Ratio: pull on the positive per push on each negative",
+    "step": "One step against the gradient: what happens to the anchor's similarities",
+}
+
+
+def _both(cosines: Mapping[str, Any]) -> tuple[Values, Values]:
+    """Before and after."""
+    return np.array(cosines["before"], float), np.array(cosines["after"], float)
+
+
+def _settings(place: str, found: Mapping[str, Any]) -> str:
+    values = ", ".join(f"{name} {value}" for name, value in found["hyperparameters"].items())
+    before = np.mean(found["step"]["positive"]["before"])
+    after = np.mean(found["step"]["positive"]["after"])
+    return (
+        f'<section class="score {place}"><h3>{html.escape(found["model"])}</h3>'
+        f'<p class="objective">{html.escape(found["objective"])}: {html.escape(values)}</p>'
+        f"<p>The step takes the anchors' mean similarity to their positives from {before:.3f} to "
+        f"<strong>{after:.3f}</strong>.</p></section>"
+    )

@@ -1,0 +1,201 @@
+"""The components of an objective's gradient for a batch of sentences, asked of pipeline.objectives.
+
+torch is imported on first use: serving needs none. Everything here is slow, so it is called on a
+thread. Not here: the request (contract.py) and the route (http/components.py).
+"""
+
+import difflib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from serve.encoders.exported import pad
+from serve.errors import ApiError, invalid
+from serve.registry import ServedEncoder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from pipeline.encoder import SentenceEncoder
+    from pipeline.objectives import Objective
+
+# Encoders that are kept loaded in torch, for their dropout.
+_KEPT = 2
+
+
+def check_torch() -> None:
+    """Refuse where there is no torch.
+
+    Raises:
+        ApiError: 501.
+    """
+    if find_spec("torch") is None:
+        raise ApiError(
+            501,
+            "torch_missing",
+            "this service has no torch, which takes gradients apart; install torch and "
+            "transformers beside it.",
+        )
+
+
+def choose_objective(
+    encoder: ServedEncoder, name: str | None, changes: Mapping[str, Any] | None
+) -> tuple[str, "Objective"]:
+    """An objective's name and the objective: the encoder's own unless another one is named.
+
+    `changes` are hyperparameters that differ from the encoder's record, or from the usual ones
+    where the objective is another than the encoder's.
+
+    Raises:
+        ApiError: 400, for an objective or a hyperparameter that there is not, or a wrong value.
+    """
+    from pipeline.objectives import OBJECTIVES  # noqa: PLC0415 - brings torch
+
+    record = _record(encoder)
+    own = record.get("objective")
+    wanted = name or own
+    if wanted is None:
+        raise invalid(
+            "objective",
+            f"objective: {encoder.id} was not trained here, so give one of "
+            f"{', '.join(OBJECTIVES)}.",
+        )
+    if wanted not in OBJECTIVES:
+        near = difflib.get_close_matches(wanted[:100], OBJECTIVES, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise invalid(
+            "objective",
+            f"objective: unknown objective {wanted[:100]!r}; {hint}Known: {', '.join(OBJECTIVES)}.",
+        )
+    recorded = (record.get("hyperparameters") or {}) if wanted == own else {}
+    fields = OBJECTIVES[wanted].__dataclass_fields__
+    for field in changes or {}:
+        if field not in fields:
+            known = ", ".join(fields) or "none"
+            raise invalid(
+                "hyperparameters",
+                f"hyperparameters: {wanted} has no {field[:100]!r}; it has {known}.",
+            )
+    try:
+        return wanted, OBJECTIVES[wanted](**{**recorded, **(changes or {})})
+    except (TypeError, ValueError) as error:
+        raise invalid("hyperparameters", f"hyperparameters: {error}") from error
+
+
+def _record(encoder: ServedEncoder) -> dict[str, Any]:
+    try:
+        content = json.loads((encoder.folder / "triad.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+class Dropout:
+    """Two views of sentences under dropout, as training has them; the same for the same seed."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, SentenceEncoder] = {}
+        # The seed is set for the whole process.
+        self._lock = threading.Lock()
+
+    def views(
+        self, encoder: ServedEncoder, rows: Sequence[list[int]], seed: int
+    ) -> tuple["Tensor", "Tensor"]:
+        """Embeddings (N, D) of token lists, twice, pooled and not normalised."""
+        import torch  # noqa: PLC0415 - on first use
+
+        from pipeline.encoder import pool  # noqa: PLC0415 - brings torch
+
+        padded = pad(list(rows), encoder.exported.description.padding_id)
+        ids, mask = (torch.from_numpy(part) for part in padded)
+        with self._lock, torch.random.fork_rng(devices=[]), torch.inference_mode():
+            loaded = self._load(encoder)
+            loaded.model.train()
+            torch.manual_seed(seed)
+            first, second = (
+                pool(
+                    loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state,
+                    mask,
+                    loaded.layout.pooling,
+                )
+                for _ in range(2)
+            )
+        return first.clone(), second.clone()
+
+    def _load(self, encoder: ServedEncoder) -> "SentenceEncoder":
+        from pipeline.encoder import SentenceEncoder  # noqa: PLC0415 - brings torch
+
+        loaded = self._loaded.pop(encoder.version, None)
+        if loaded is None:
+            loaded = SentenceEncoder.load(encoder.folder, "cpu")
+            while len(self._loaded) >= _KEPT:
+                del self._loaded[next(iter(self._loaded))]
+        self._loaded[encoder.version] = loaded  # the last one used is the last to go
+        return loaded
+
+
+def take_apart(
+    objective: "Objective", anchor: "Tensor", positive: "Tensor", size: float
+) -> dict[str, Any]:
+    """The three components, the cosines behind them, and what a step does to these.
+
+    The step leads each anchor against its gradient, on the sphere. All gradients are scaled alike,
+    since objectives differ in theirs by orders: the mean length of those that are not zero is
+    `size`.
+
+    Args:
+        objective: whose gradient it is.
+        anchor: (N, D) embeddings.
+        positive: (N, D).
+        size: mean length of the steps of the anchors that are moved at all.
+
+    Returns:
+        What POST /v1/components answers, as arrays.
+    """
+    import torch  # noqa: PLC0415 - on first use
+
+    from pipeline.objectives.views import Views, l2_normalise  # noqa: PLC0415 - brings torch
+
+    components = objective.components(anchor, positive)
+    gradient = objective.anchor_gradient(anchor, positive)
+    views = Views(l2_normalise(anchor), l2_normalise(positive))
+    lengths = gradient.norm(dim=1)
+    mean = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else 1.0
+    moved = l2_normalise(views.anchor - size / mean * gradient)
+    negatives = l2_normalise(objective.negatives_of(views))
+    near = views.anchor @ negatives.T
+    near.fill_diagonal_(-torch.inf)
+    before, hardest = near.max(dim=1)
+    found = {
+        "cosines": views.cosine,
+        "own_cosines": views.own,
+        **components._asdict(),
+        "step": {
+            "size": size,
+            "positive": {
+                "before": views.aligned,
+                "after": (moved * views.positive).sum(dim=1),
+            },
+            "hardest_negative": {
+                "index": hardest,
+                "before": before,
+                "after": (moved * negatives[hardest]).sum(dim=1),
+            },
+        },
+    }
+    return {"hyperparameters": asdict(objective), **_arrays(found)}
+
+
+def _arrays(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Tensors as numpy arrays, at any depth."""
+    return {
+        name: _arrays(value)
+        if isinstance(value, Mapping)
+        else value.contiguous().numpy()
+        if hasattr(value, "numpy")
+        else value
+        for name, value in content.items()
+    }

@@ -1,0 +1,135 @@
+"""A real browser, cut off from everything but this machine, and what every page must hold.
+
+Not here: what is served (conftest.py), what a person does (test_*.py).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, ConsoleMessage, Request
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+PATIENCE = 60_000  # milliseconds that an expectation may take on a busy machine
+SCREENSHOTS = Path(__file__).parents[3] / ".screenshots"
+_LOCAL = re.compile(r"(https?://127\.0\.0\.1[:/]|data:|blob:)")
+
+expect.set_options(timeout=PATIENCE)
+
+
+@dataclass(frozen=True)
+class View:
+    """A screen and a colour scheme."""
+
+    name: str
+    width: int
+    height: int
+    dark: bool
+
+
+VIEWS = [
+    View("desktop-light", 1440, 900, dark=False),
+    View("desktop-dark", 1440, 900, dark=True),
+    View("phone-light", 390, 844, dark=False),
+    View("phone-dark", 390, 844, dark=True),
+]
+
+
+@dataclass
+class Visit:
+    """A page that is open, with what went wrong on it."""
+
+    page: Page
+    view: View
+    problems: list[str] = field(default_factory=list)
+
+    def open(self, url: str) -> Page:
+        """Go there, and wait until the page is made."""
+        self.page.goto(url, wait_until="domcontentloaded")
+        expect(self.page.locator("#compare")).to_be_visible()
+        return self.page
+
+    def tab(self, name: str) -> None:
+        """Choose a tab; on narrow screens, some are behind a menu."""
+        tab = self.page.get_by_role("tab", name=name, exact=True)
+        if not tab.first.is_visible():
+            self.page.locator(".overflow-menu > button").first.click()
+            self.page.locator(".overflow-dropdown button", has_text=name).first.click()
+            return
+        tab.first.click()
+
+    def chart(self, element: str, alt: str = "") -> None:
+        """Wait until a chart is drawn that tells this."""
+        drawn = self.page.locator(f"#{element} .js-plotly-plot[role=img]")
+        expect(drawn).to_be_visible()
+        expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(alt)))
+
+    def hold(self, name: str) -> None:
+        """What must be true of every page at any time; keeps a picture of it."""
+        SCREENSHOTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}-{self.view.name}.png", full_page=True)
+        assert self.problems == []
+        wide = self.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= self.view.width, f"the page is {wide} px wide"
+        assert serious(self.page) == []
+
+
+def serious(page: Page) -> list[str]:
+    """Findings of axe-core that keep people from using the page."""
+    found: dict[str, Any] = Axe().run(page).response
+    return [
+        f"{one['id']}: {node['html'][:300]} {node.get('failureSummary', '')}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+@contextmanager
+def visiting(browser: Browser, view: View = VIEWS[0]) -> Iterator[Visit]:
+    """A visitor of its own, with no request let through to another machine."""
+    context = browser.new_context(
+        viewport={"width": view.width, "height": view.height},
+        color_scheme="dark" if view.dark else "light",
+        accept_downloads=True,
+    )
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    visit = Visit(page, view)
+
+    def asked(request: Request) -> None:
+        if not _LOCAL.match(request.url):
+            visit.problems.append(f"asks {request.url}")
+
+    def told(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            visit.problems.append(f"console: {message.text} ({message.location})")
+
+    context.route(lambda url: not _LOCAL.match(url), lambda route: route.abort())
+    page.on("request", asked)
+    page.on("console", told)
+    page.on("pageerror", lambda error: visit.problems.append(f"script: {error}"))
+    try:
+        yield visit
+    finally:
+        context.close()

@@ -1,0 +1,262 @@
+"""What the page says when something is missing, wrong, too much, or somebody else's."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.app.browser.chromium import VIEWS, visiting
+from tests.app.browser.conftest import write_demo_params
+from tests.serve.e2e.process import ROOT, Server, free_port, running
+from tests.tiny import corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from tests.app.browser.chromium import Visit
+
+NASTY = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> %{x}"
+
+
+@pytest.fixture
+def desk(browser: Browser, server: Server) -> Iterator[Visit]:
+    with visiting(browser) as visit:
+        visit.open(f"{server.url}/demo/")
+        expect(visit.page.locator("#pair-scores .cosine")).to_have_count(2)
+        yield visit
+
+
+@contextmanager
+def page_alone(api: str) -> Iterator[str]:
+    """The page in a process of its own; its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "app", "--api", api, "--port", str(port)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/demo/"
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                httpx.get(url, trust_env=False)
+                break
+            except httpx.TransportError:
+                assert process.poll() is None
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def test_the_page_waits_for_a_service_that_is_down_and_goes_on_by_itself(
+    browser: Browser, served: dict[str, Path], tmp_path: Path
+) -> None:
+    params = write_demo_params(tmp_path, served)
+    with running(tmp_path, params) as first:
+        address = first.url
+        port = str(first.address[1])
+        first.stop()
+    with page_alone(address) as url, visiting(browser) as visit:
+        page = visit.open(url)
+        expect(page.get_by_role("alert").first).to_contain_text("Start it with `make serve`")
+        with running(tmp_path, params, {"PORT": port}) as again:
+            again.wait_for(200)
+            expect(page.locator("#pair-scores .cosine")).to_have_count(2)
+            expect(page.get_by_role("alert")).to_have_count(0)
+        visit.hold("recovered")
+
+
+def test_with_keys_the_page_asks_for_one_and_forwards_it(
+    browser: Browser, served: dict[str, Path], tmp_path: Path
+) -> None:
+    params = write_demo_params(tmp_path, served)
+    with (
+        running(tmp_path, params, {"TRIAD_API_KEYS": "secret"}) as server,
+        visiting(browser, VIEWS[2]) as visit,
+    ):
+        server.wait_for(200)
+        page = visit.open(f"{server.url}/demo/")
+        expect(page.get_by_role("alert").first).to_contain_text("the API key is missing")
+        key = page.get_by_label("API key")
+        key.fill("wrong")
+        key.press("Enter")
+        expect(page.get_by_role("alert").first).to_contain_text("the API key is not known here")
+        key.fill("secret")
+        key.press("Enter")
+        expect(page.locator("#pair-scores .cosine")).to_have_count(2)
+        visit.hold("key")
+
+
+def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
+    page = desk.page
+    page.get_by_label("Sentence", exact=True).fill(NASTY)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page).to_have_url(re.compile("script"))
+    desk.tab("Pairs")
+    page.locator("#pairs-text textarea").fill(f"{NASTY}\tother\t1\nb\tc\t2\nd\te\t0\n{NASTY}")
+    page.locator("#score-pairs").click()
+    expect(page.locator("#pairs-table")).to_contain_text("<script>")
+    desk.tab("Matrix")
+    page.locator("#matrix-text textarea").fill(f"{NASTY}\nother\nthird")
+    page.locator("#compare-all").click()
+    expect(page.locator("#tabs li")).to_have_count(3)
+    desk.tab("Search")
+    page.locator("#corpus textarea").evaluate("(box) => box.scrollIntoView()")
+    page.get_by_label("Query").fill(NASTY)
+    page.locator("#search").click()
+    expect(page.locator("#found table")).to_have_count(2)
+    desk.tab("Gradient")
+    page.locator("#anchors textarea").fill(f"{NASTY}\nother\nthird")
+    page.locator("#show-gradient").click()
+    desk.chart("step-second")
+    assert page.title() != "taken"
+    assert page.locator("img[src=x]").count() == 0
+    desk.hold("markup")
+
+
+def test_a_link_shows_the_view_that_it_was_made_of(browser: Browser, server: Server) -> None:
+    view = {
+        "original": "vicreg_modified-1",
+        "modified": "vicreg-1",
+        "a": "Tea & cake?",
+        "b": "100 % cocoa #1",
+    }
+    with visiting(browser) as visit:
+        page = visit.open(f"{server.url}/demo/?{urlencode(view)}")
+        expect(page.locator("#pair-scores .score.first h3")).to_have_text("vicreg_modified-1")
+        expect(page.get_by_label("Sentence", exact=True)).to_have_value(view["a"])
+        expect(page.get_by_label("Other sentence")).to_have_value(view["b"])
+
+
+def test_a_link_to_an_encoder_that_is_gone_shows_those_there_are(
+    browser: Browser, server: Server
+) -> None:
+    with visiting(browser) as visit:
+        visit.open(f"{server.url}/demo/?original=gone-1")
+        expect(visit.page.locator("#pair-scores .score.first h3")).to_have_text("vicreg-1")
+
+
+@pytest.mark.parametrize(
+    ("tab", "box", "text", "button", "said"),
+    [
+        ("Pair", "", "", "#compare", "one of them is empty"),
+        ("Pairs", "#pairs-text", "", "#score-pairs", "empty"),
+        ("Pairs", "#pairs-text", "a\tb\n" * 2001, "#score-pairs", "2,001"),
+        ("Matrix", "#matrix-text", "one", "#compare-all", "Give 2 to 40 sentences"),
+        ("Matrix", "#matrix-text", "a\n" * 41, "#compare-all", "there are 41"),
+        ("Search", "#query", "", "#search", "the query is empty"),
+        ("Gradient", "#anchors", "one", "#show-gradient", "Give 2 to 32 sentences"),
+        ("Gradient", "#positives", "one\ntwo", "#show-gradient", "12 anchors and 2 positives"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_sentence(
+    desk: Visit, tab: str, box: str, text: str, button: str, said: str
+) -> None:
+    page = desk.page
+    desk.tab(tab)
+    place = (
+        page.locator(f"{box} textarea, {box} input").first
+        if box
+        else (page.get_by_label("Sentence", exact=True))
+    )
+    place.fill(text)
+    page.locator(button).click()
+    expect(page.get_by_role("alert").first).to_contain_text(said)
+
+
+def test_a_bad_row_is_named_and_the_others_are_scored(desk: Visit) -> None:
+    page = desk.page
+    desk.tab("Pairs")
+    lines = ["a dog\ta cat\t3", "alone", "a hen\ta cock\t4", "a sea\ta lake\tmany", "a\tb\t1"]
+    page.locator("#pairs-text textarea").fill("\n".join(lines))
+    page.locator("#score-pairs").click()
+    expect(page.locator("#pairs-summary")).to_contain_text("2 rows were left out")
+    expect(page.locator("#pairs-summary")).to_contain_text("line 2")
+    expect(page.locator("#pairs-summary")).to_contain_text("line 4")
+    expect(page.locator("#pairs-table")).to_contain_text("a cock")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pairs.csv", '\ufeff"a ""dog"", old","a cat",3\r\n"a hen","a cock",4\r\n'.encode()),
+        ("pairs.tsv", b"a dog\ta cat\r\na hen\ta cock\r\n"),
+        ("pairs.txt", b"a dog;a cat;2,5\na hen;a cock;1,0\n"),
+    ],
+)
+def test_a_file_is_read_scored_and_deleted(
+    desk: Visit, server: Server, name: str, content: bytes
+) -> None:
+    page = desk.page
+    desk.tab("Pairs")
+    page.locator("#pairs-file input[type=file]").set_input_files(
+        {"name": name, "mimeType": "text/plain", "buffer": content}
+    )
+    expect(page.locator("#pairs-table")).to_contain_text("a cock")
+    kept = [file.path for process in server.tree for file in process.open_files()]
+    assert not [path for path in kept if name in path]
+
+
+def test_a_long_sentence_is_cut_and_said_to_be(desk: Visit) -> None:
+    page = desk.page
+    page.get_by_label("Sentence", exact=True).fill("word " * 1000)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator("#pair-scores")).to_contain_text("cut for vicreg-1")
+
+
+def test_two_people_at_once_see_their_own(browser: Browser, server: Server) -> None:
+    with visiting(browser) as one, visiting(browser) as other:
+        theirs = list(zip((one, other), corpus()[:2], strict=True))
+        for visit, text in theirs:
+            page = visit.open(f"{server.url}/demo/")
+            visit.tab("Pairs")
+            page.locator("#pairs-text textarea").fill(f"{text}\tthe same")
+        for visit, _ in theirs:
+            visit.page.locator("#score-pairs").click()
+        for (visit, text), (_, others) in zip(theirs, reversed(theirs), strict=True):
+            expect(visit.page.locator("#pairs-table")).to_contain_text(text)
+            assert others not in visit.page.content()
+
+
+def test_a_page_that_is_open_does_not_keep_the_service_from_stopping(
+    browser: Browser, served: dict[str, Path], tmp_path: Path
+) -> None:
+    params = write_demo_params(tmp_path, served, stop_seconds=60.0)
+    with running(tmp_path, params) as server, visiting(browser) as visit:
+        server.wait_for(200)
+        visit.open(f"{server.url}/demo/")
+        expect(visit.page.locator("#pair-scores .cosine")).to_have_count(2)
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 30
+
+
+def test_keyboard_alone_is_enough_to_compare(desk: Visit) -> None:
+    page = desk.page
+    page.get_by_label("Sentence", exact=True).focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Snow fell all night.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("It snowed until morning.")
+    page.keyboard.press("Tab")
+    expect(page.locator("#compare")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("Snow"))
+    tabs = page.get_by_role("tab", name="Pair", exact=True).first
+    tabs.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Pairs", exact=True).first).to_be_focused()

@@ -1,0 +1,127 @@
+"""Every tab as a person uses it, on a desktop and a phone, light and dark.
+
+Each ends with what must hold of every page: no request to another machine, no error on the console,
+nothing wider than the screen, no serious finding of axe-core; and with a picture in .screenshots.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from playwright.sync_api import expect
+
+from tests.tiny import corpus
+
+if TYPE_CHECKING:
+    from tests.app.browser.chromium import Visit
+    from tests.serve.e2e.process import Server
+
+
+def cosine(server: Server, model: str, first: str, second: str) -> float:
+    answer = server.post("/v1/similarity", {"model": model, "pairs": [[first, second]]})
+    return float(answer.json["data"][0]["similarities"][0])
+
+
+def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
+    page = visit.page
+    texts = "The cat sat on the mat.", "A feline rested on a rug."
+    page.get_by_label("Sentence", exact=True).fill(texts[0])
+    page.get_by_label("Other sentence").fill(texts[1])
+    page.get_by_role("button", name="Compare", exact=True).click()
+    for side, model in (("first", "vicreg-1"), ("second", "vicreg_modified-1")):
+        value = cosine(server, model, *texts)
+        score = page.locator(f"#pair-scores .score.{side}")
+        expect(score.locator(".cosine")).to_have_text(f"{value:.3f}")
+        # Quantiles from 0.2 to 1 in equal steps: see conftest.py.
+        percent = float(np.clip((value - 0.2) / 0.8, 0, 1) * 100)
+        expect(score).to_contain_text(f"higher than {percent:.0f} %")
+    visit.chart("pair-chart", "vicreg-1")
+    expect(page.get_by_role("radio").first).to_be_visible()
+    visit.hold("pair")
+
+
+def test_pairs_on_which_they_disagree_are_offered_and_compared(visit: Visit) -> None:
+    page = visit.page
+    choice = page.locator("#examples label").first
+    expect(choice).to_be_visible()
+    first, second = re.split("  ↔  ", choice.inner_text().rsplit("  (", 1)[0])
+    choice.click()
+    expect(page.get_by_label("Sentence", exact=True)).to_have_value(first)
+    expect(page.get_by_label("Other sentence")).to_have_value(second)
+    expect(page).to_have_url(re.compile("original=vicreg-1&modified=vicreg_modified-1&a="))
+
+
+def test_many_pairs_are_scored_against_grades(visit: Visit, server: Server) -> None:
+    page = visit.page
+    visit.tab("Pairs")
+    page.locator("#sample-pairs").click()
+    expect(page.locator("#pairs-text textarea")).to_have_value(re.compile("\t"))
+    page.locator("#score-pairs").click()
+    expect(page.locator("#pairs-summary table")).to_contain_text("vicreg_modified-1")
+    expect(page.locator("#pairs-table")).to_contain_text("Ranks apart")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the table as CSV").click()
+    content = Path(download.value.path()).read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(content)))
+    assert len(rows) == 300
+    row = rows[17]
+    found = cosine(server, "vicreg-1", row["First sentence"], row["Second sentence"])
+    assert abs(float(row["vicreg-1: cosine"]) - found) < 1e-3
+    apart = [abs(float(one["Ranks apart"])) for one in rows]
+    assert apart == sorted(apart, reverse=True)
+    visit.hold("pairs")
+
+
+def test_a_matrix_of_sentences_is_drawn(visit: Visit) -> None:
+    page = visit.page
+    visit.tab("Matrix")
+    visit.chart("map-first")
+    page.locator("#matrix-text textarea").fill("\n".join(corpus()[:5]))
+    page.locator("#compare-all").click()
+    for element in ("map-first", "map-second", "map-difference"):
+        visit.chart(element)
+    expect(page.locator("#tabs li")).to_have_count(5)
+    visit.hold("matrix")
+
+
+def test_a_search_shows_what_moved(visit: Visit) -> None:
+    page = visit.page
+    visit.tab("Search")
+    expect(page.locator("#found table")).to_have_count(2)
+    page.locator("#query textarea, #query input").first.fill("a river in flood")
+    page.locator("#search").click()
+    rows = page.locator("#found tbody tr")
+    expect(rows).to_have_count(16)
+    expect(page.locator("#found")).to_contain_text("rank")
+    visit.hold("search")
+
+
+def test_the_gradient_follows_the_sliders(visit: Visit) -> None:
+    page = visit.page
+    visit.tab("Gradient")
+    visit.chart("step-second")
+    settings = page.locator("#gradient-settings .score.second")
+    expect(settings).to_contain_text("margin 0.3")
+    page.locator("#slider-margin input[type=number]").fill("0.9")
+    page.locator("#slider-margin input[type=number]").press("Enter")
+    expect(settings).to_contain_text("margin 0.9")
+    page.locator("#own-settings").click()
+    expect(settings).to_contain_text("margin 0.3")
+    for element in ("dissipation", "weight-first", "weight-second", "ratio-first", "ratio-second"):
+        visit.chart(element)
+    visit.hold("gradient")
+
+
+def test_the_training_of_both_is_shown(visit: Visit) -> None:
+    page = visit.page
+    visit.tab("Training")
+    visit.chart("curve-dev_spearman", "vicreg_modified-1")
+    visit.chart("curve-ratio")
+    expect(page.locator("#training-summary")).to_contain_text("100 steps")
+    expect(page.locator("#results table")).to_contain_text("vicreg_modified")
+    visit.hold("training")
