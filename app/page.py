@@ -12,7 +12,7 @@ import gradio as gr
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from app.client import Api, ApiError
-from app.shared import Shared, alert
+from app.shared import Shared, Shown, alert
 from app.tabs.gradient import GradientTab
 from app.tabs.matrix import MatrixTab
 from app.tabs.pair import PairTab
@@ -21,6 +21,12 @@ from app.tabs.search import SearchTab
 from app.tabs.training import TrainingTab
 from app.theme import CSS, HEAD, THEME
 
+_TABS = {
+    "matrix": MatrixTab,
+    "search": SearchTab,
+    "gradient": GradientTab,
+    "training": TrainingTab,
+}
 _LOOK_AGAIN = 2.0  # seconds between two looks for a service that is down
 _KEEP = 600  # seconds that a file for download stays
 _UPLOAD = "5mb"
@@ -75,41 +81,50 @@ def create_page(api: Api) -> gr.Blocks:
             )
         timer = gr.Timer(_LOOK_AGAIN, active=False)
         shared = Shared(api, first, second, key, timer)
-        tabs: list[tuple[gr.Tab, Any]] = []
+        current = gr.State("pair")
         with gr.Tabs(elem_id="tabs"):
-            with gr.Tab("Pair", id="pair"):
+            with gr.Tab("Pair", id="pair") as tab:
                 pair = PairTab(shared)
-            with gr.Tab("Pairs", id="pairs"):
+            built: list[tuple[str, gr.Tab, Any]] = [("pair", tab, pair)]
+            with gr.Tab("Pairs", id="pairs") as tab:
                 PairsTab(shared)
-            with gr.Tab("Matrix", id="matrix") as tab:
-                tabs.append((tab, MatrixTab(shared).run))
-            with gr.Tab("Search", id="search") as tab:
-                tabs.append((tab, SearchTab(shared).run))
-            with gr.Tab("Gradient", id="gradient") as tab:
-                tabs.append((tab, GradientTab(shared).start))
-            with gr.Tab("Training", id="training") as tab:
-                tabs.append((tab, TrainingTab(shared).run))
-        for tab, run in tabs:
-            run(tab.select)
+            _noted(tab, "pairs", current)
+            for name, kind in _TABS.items():
+                with gr.Tab(name.capitalize(), id=name) as tab:
+                    built.append((name, tab, kind(shared)))
 
-        def look(key: str, first: str | None, second: str | None) -> tuple[str, Any, Any, Any, Any]:
+        def look(key: str, first: str | None, second: str | None) -> tuple[Any, ...]:
             return _look(api, key, (first, second))
 
-        looked = [status, key, first, second, timer]
         begin = page.load(
             _from_link, None, [first, second, pair.a, pair.b], queue=False, api_visibility="private"
         )
+        events = [first.input, second.input]
         for event in (begin.then, timer.tick, key.submit):
-            seen = event(
+            looked = event(
                 look,
                 [key, first, second],
-                looked,
+                [status, key, first, second, timer],
                 queue=False,
                 show_progress="hidden",
                 api_visibility="private",
             )
-            pair.search(pair.run(seen.then).then, shared)
+            events.append(looked.then)
+        for name, tab, content in built:
+            for happened in (_noted(tab, name, current).then, *events):
+                content.on(happened, Shown(current, name))
     return page
+
+
+def _noted(tab: gr.Tab, name: str, current: gr.State) -> Any:
+    """Keep in mind that a tab is shown; returns the event of that."""
+
+    def shown() -> str:
+        return name
+
+    return tab.select(
+        shown, None, [current], queue=False, show_progress="hidden", api_visibility="private"
+    )
 
 
 def _from_link(request: gr.Request) -> tuple[Any, ...]:

@@ -14,9 +14,19 @@ import gradio as gr
 from app.client import Api, ApiError
 from app.pair_table import TableError
 
+Handler = Callable[..., Sequence[Any]]
+
 
 class InputError(ValueError):
     """What a person gave cannot be used; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A tab's name, and the state that holds the name of the one that is shown."""
+
+    current: gr.State
+    name: str
 
 
 @dataclass(frozen=True)
@@ -42,34 +52,59 @@ class Shared:
         """The inputs of every handler: both encoders and the key."""
         return [self.first, self.second, self.key]
 
-    def guarded(self, handler: Callable[..., Sequence[Any]], outputs: Sequence[Any]) -> "Guarded":
-        """A handler whose failures become a notice in its tab."""
-        return Guarded(handler, outputs, self.timer)
+    def guarded(self, handler: Handler, inputs: Sequence[Any], outputs: Sequence[Any]) -> "Guarded":
+        """A handler of this page; its notice is placed here."""
+        return Guarded(handler, [*self.chosen, *inputs], outputs, self.timer)
 
 
 class Guarded:
-    """A handler of Gradio's with a notice and the timer before its own outputs.
+    """A handler whose failures become a sentence in its tab, and what calls it.
 
-    Attributes:
-        outputs: those components, once `notice` is known.
+    Its own inputs come after the chosen encoders and the key. Before its outputs stand the notice,
+    and the timer that looks for a service which is down.
     """
 
     def __init__(
-        self, handler: Callable[..., Sequence[Any]], outputs: Sequence[Any], timer: gr.Timer
+        self,
+        handler: Handler,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        timer: gr.Timer,
     ) -> None:
-        self.notice = gr.HTML(elem_classes="notice")
-        self.outputs = [self.notice, timer, *outputs]
-        self.run = self._wrapped(handler, len(outputs))
+        self._handler = handler
+        self._inputs = list(inputs)
+        self._own = len(outputs)
+        self._outputs = [gr.HTML(elem_classes="notice"), timer, *outputs]
 
-    def _wrapped(self, handler: Callable[..., Sequence[Any]], count: int) -> Callable[..., Any]:
-        @wraps(handler)
+    def on(self, trigger: Any, only: Shown | None = None, **options: Any) -> Any:
+        """Call it on an event, or only while a tab is shown; returns the event of its end."""
+        options = {"queue": False, "show_progress": "minimal"} | options
+        if only is None:
+            run, inputs = self.run, self._inputs
+        else:
+            run, inputs = self._while_shown(only.name), [only.current, *self._inputs]
+        return trigger(run, inputs, self._outputs, api_visibility="private", **options)
+
+    @property
+    def run(self) -> Handler:
+        """The handler, without exceptions."""
+
+        @wraps(self._handler)
         def run(*inputs: Any) -> tuple[Any, ...]:
             try:
-                return "", gr.skip(), *handler(*inputs)
+                return "", gr.skip(), *self._handler(*inputs)
             except (ApiError, InputError, TableError) as error:
                 down = isinstance(error, ApiError) and error.kind == "down"
-                unchanged = [gr.skip()] * count
-                return alert(str(error)), gr.Timer(active=True) if down else gr.skip(), *unchanged
+                timer = gr.Timer(active=True) if down else gr.skip()
+                return alert(str(error)), timer, *[gr.skip()] * self._own
+
+        return run
+
+    def _while_shown(self, name: str) -> Handler:
+        def run(shown: str, *inputs: Any) -> tuple[Any, ...]:
+            if shown != name:
+                return tuple(gr.skip() for _ in self._outputs)
+            return tuple(self.run(*inputs))
 
         return run
 

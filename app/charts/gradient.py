@@ -6,88 +6,133 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
+from app.charts.dumbbell import add_dumbbells
 from app.charts.heatmap import HEIGHT, add_heatmap
-from app.charts.style import COLOURS, DIVERGING, SEQUENTIAL, figure, names, nothing
+from app.charts.scale import LARGEST, logarithmic, ratio_colours, root, share_colours, shares
+from app.charts.style import (
+    COLOURS,
+    NEUTRAL,
+    PATTERNS,
+    array,
+    figure,
+    label,
+    mean,
+    names,
+    nothing,
+    plain,
+    unknown,
+)
 from app.statistics import Values
 
 _NOTHING = "There is no anchor to show."
-# Ratios beyond this are drawn as this.
-_LARGEST_RATIO = 5.0
+_BARS = 300  # pixels
+# Dissipations that differ by more than this factor are drawn on an axis each.
+_COMPARABLE = 20.0
+_MANY = 16  # anchors whose bars find room beside each other
 
 
 def dissipation_chart(
     models: Sequence[str], first: Values, second: Values, sentences: Sequence[str]
 ) -> go.Figure:
-    """Dissipation (N,) of both objectives at each anchor."""
+    """Dissipation (N,) of both objectives at each anchor, side by side.
+
+    Many anchors, or dissipations of different orders, get a panel each, the second's below.
+    """
     if not len(sentences):
         return nothing(_NOTHING, "dissipation")
+    both = [array(first), array(second)]
+    tops = [float(np.nanmax(np.abs(one), initial=0.0)) for one in both]
+    orders = 0 < min(tops) < max(tops) / _COMPARABLE
+    apart = orders or len(sentences) > _MANY
     told = ", ".join(
-        f"{model}: {np.mean(values):.2f}"
-        for model, values in zip(models, (first, second), strict=True)
+        f"{model}: {mean(values, '.3g')}" for model, values in zip(models, both, strict=True)
     )
-    made = figure(f"Dissipation at {len(sentences)} anchors; mean of {told}.", "dissipation", 260)
-    places, said = list(range(1, len(sentences) + 1)), names(sentences)
-    for place, (model, values) in enumerate(zip(models, (first, second), strict=True)):
+    missing = unknown(dict(zip(models, both, strict=True)))
+    made = figure(
+        f"Dissipation at {len(sentences)} anchors, mean of {told}.{missing}", "dissipation", _BARS
+    )
+    for place, (model, values) in enumerate(zip(models, both, strict=True)):
         made.add_bar(
-            x=places,
-            y=_plain(values),
-            name=model.replace("<", "&lt;"),
-            marker={"color": COLOURS[place], "pattern": {"shape": ("", "/")[place]}},
-            customdata=said,
-            hovertemplate="anchor %{x}: %{customdata}<br>dissipation %{y:.4f}<extra></extra>",
+            x=list(range(1, len(sentences) + 1)),
+            y=plain(values),
+            name=label(model),
+            marker={
+                "color": COLOURS[place],
+                "pattern": {"shape": PATTERNS[place], "fgopacity": 0.6, "size": 6},
+                # A closed anchor is a line on the axis, not a hole.
+                "line": {"color": COLOURS[place], "width": 1.5},
+            },
+            customdata=names(sentences),
+            hovertemplate="anchor %{x}: %{customdata}<br><b>dissipation %{y:.4g}</b>"
+            "<extra></extra>",
+            yaxis="y2" if apart and place else "y",
         )
     made.update_layout(
         barmode="group",
-        xaxis={"title": {"text": "anchor"}, "showgrid": False, "tick0": 1, "dtick": 1},
+        bargap=0.25,
+        xaxis={"title": {"text": "anchor"}, "showgrid": False, **_ticks(len(sentences))},
         yaxis={"title": {"text": "dissipation"}, "rangemode": "tozero"},
     )
+    if apart:
+        made.update_layout(
+            xaxis_anchor="y2",
+            yaxis={"domain": [0.56, 1]},
+            yaxis2={
+                **made.layout.yaxis.to_plotly_json(),
+                "domain": [0, 0.44],
+                "matches": None if orders else "y",
+            },
+        )
     return made
 
 
 def weight_map(weight: Values, sentences: Sequence[str], model: str) -> go.Figure:
-    """Each negative's share of its anchor's push: |weight| over the row's sum, (N, N)."""
+    """Each negative's share of its anchor's push: weight (N, N) over the row's sum of sizes.
+
+    Colours go with the square root of the share, from 0 to all, so that even shares can be told
+    from none; objectives with weights below 0 get a scale of two directions.
+    """
+    name = f"weight-{model}"
     if not len(sentences):
-        return nothing(_NOTHING, f"weight-{model}")
-    size = np.abs(np.asarray(weight, float))
-    np.fill_diagonal(size, 0.0)
-    total = size.sum(axis=1, keepdims=True)
-    share = np.where(total > 0, size / np.where(total > 0, total, 1.0), np.nan)
-    np.fill_diagonal(share, np.nan)
-    hardest = np.nanmax(share, axis=1) if len(share) > 1 and np.isfinite(share).any() else share
-    told = (
-        f"; the hardest negative of an anchor has {np.nanmean(hardest):.0%} on average"
-        if np.isfinite(hardest).any()
-        else ""
-    )
+        return nothing(_NOTHING, name)
+    share = shares(array(weight))
+    hardest = mean(np.nanmax(np.abs(share), axis=1, initial=0.0), ".0%")
     made = figure(
-        f"Share of each negative in the weight of its anchor by {model}, {len(sentences)} anchors"
-        f"{told}.",
-        f"weight-{model}",
+        f"Share of each negative in the weight of its anchor by {model}, {len(sentences)} anchors; "
+        f"the largest share of an anchor is {hardest} on average.{_gaps(share)}",
+        name,
         HEIGHT,
     )
-    colours = {"colorscale": SEQUENTIAL, "zmin": 0.0, "zmax": float(np.nanmax(share, initial=0.01))}
-    add_heatmap(made, share, sentences, ("anchor", f"negative, {model}"), "share", colours)
+    colours = share_colours(signed=bool((share < 0).any()))
+    told = [["" if np.isnan(one) else f"{one:.1%}" for one in row] for row in share]
+    add_heatmap(made, root(share), sentences, ("anchor", "negative"), "share", colours, told)
     return made
 
 
 def ratio_map(ratio: Values, sentences: Sequence[str], model: str) -> go.Figure:
-    """Pull on the positive per push on each negative, (N, N); large ones are drawn as the limit."""
+    """Pull on the positive per push on each negative, (N, N), on a log-symmetric scale."""
+    name = f"ratio-{model}"
     if not len(sentences):
-        return nothing(_NOTHING, f"ratio-{model}")
-    values = np.asarray(ratio, float).copy()
+        return nothing(_NOTHING, name)
+    values = array(ratio)
     np.fill_diagonal(values, np.nan)
-    finite = values[np.isfinite(values)]
-    limit = min(max(float(np.abs(finite).max(initial=0.0)), 1.0), _LARGEST_RATIO)
-    beyond = int((np.abs(finite) > limit).sum())
-    middle = f" The middle one is {np.median(finite):.3g}." if len(finite) else ""
-    cut = f" {beyond} are beyond {limit:g} and drawn as that." if beyond else ""
+    known = values[np.isfinite(values)]
+    beyond = int((np.abs(known) > LARGEST).sum())
+    span = (
+        f" from {known.min():.3g} to {known.max():.3g}, the middle one {np.median(known):.3g}"
+        if len(known)
+        else ""
+    )
+    cut = f" {beyond:,} are beyond {LARGEST:g} and drawn as that." if beyond else ""
     made = figure(
-        f"Ratio of each anchor and negative by {model}, {len(sentences)} anchors.{middle}{cut}",
-        f"ratio-{model}",
+        f"Ratio of each anchor and negative by {model}, {len(sentences)} anchors,{span} (colours "
+        f"on a logarithmic scale).{cut}{_gaps(values)}",
+        name,
         HEIGHT,
     )
-    colours = {"colorscale": DIVERGING, "zmin": -limit, "zmax": limit}
-    add_heatmap(made, values, sentences, ("anchor", f"negative, {model}"), "ratio", colours)
+    told = [["" if np.isnan(one) else f"{one:.4g}" for one in row] for row in values]
+    titles = ("anchor", "negative")
+    add_heatmap(made, logarithmic(values), sentences, titles, "ratio", ratio_colours(), told)
     return made
 
 
@@ -105,55 +150,53 @@ class Step:
 
 
 def step_chart(model: str, place: int, step: Step, sentences: Sequence[str]) -> go.Figure:
-    """Cosines of each anchor before and after a step; `place`: 0 for the first encoder."""
+    """Cosines of each anchor before (hollow) and after (filled) a step.
+
+    Args:
+        model: the encoder's id.
+        place: 0 for the first encoder, 1 for the second.
+        step: the cosines.
+        sentences: N anchors.
+    """
     if not len(sentences):
         return nothing(_NOTHING, f"step-{model}")
+    positive, negative = (
+        (array(before), array(after)) for before, after in (step.positive, step.negative)
+    )
+    kinds = (
+        ("positive", positive, (COLOURS[place], "circle")),
+        ("hardest negative", negative, (NEUTRAL, "square")),
+    )
+    told = ", ".join(
+        f"to the {kind} from {mean(before, '.3f')} to {mean(after, '.3f')}"
+        for kind, (before, after), _ in kinds
+    )
+    missing = {f"cosines to the {kind}": np.stack(cosines) for kind, cosines, _ in kinds}
     made = figure(
-        f"A step against the gradient by {model}: mean cosine to the positive from "
-        f"{np.mean(step.positive[0]):.3f} to {np.mean(step.positive[1]):.3f}, to the hardest "
-        f"negative from {np.mean(step.negative[0]):.3f} to {np.mean(step.negative[1]):.3f}.",
+        f"A step against the gradient by {model}: mean cosine {told}.{unknown(missing)}",
         f"step-{model}",
         HEIGHT,
     )
-    said, places = names(sentences), list(range(1, len(sentences) + 1))
-    kinds = (
-        ("positive", step.positive, COLOURS[place], "circle"),
-        ("hardest negative", step.negative, "#64748b", "square"),
-    )
-    for name, (before, after), colour, symbol in kinds:
-        # Gaps between the anchors' lines.
-        made.add_scatter(
-            x=[
-                x for pair in zip(_plain(before), _plain(after), strict=True) for x in (*pair, None)
-            ],
-            y=[y for one in places for y in (one, one, None)],
-            mode="lines",
-            line={"color": colour, "width": 2},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-        for when, values, filled in (("before", before, False), ("after", after, True)):
-            made.add_scatter(
-                x=_plain(values),
-                y=places,
-                mode="markers",
-                name=f"{name}, {when}",
-                marker={"color": colour, "size": 9, "symbol": symbol + ("" if filled else "-open")},
-                customdata=said,
-                hovertemplate=f"anchor %{{y}}: %{{customdata}}<br>cosine to the {name} {when}: "
-                "%{x:.3f}<extra></extra>",
-            )
+    said = names(sentences)
+    for kind, cosines, look in kinds:
+        add_dumbbells(made, kind, cosines, look, said)
     made.update_layout(
-        xaxis={"title": {"text": "cosine"}},
+        xaxis={"title": {"text": "cosine: hollow before, filled after"}},
         yaxis={
             "title": {"text": "anchor"},
-            "autorange": "reversed",
-            "tick0": 1,
-            "dtick": max(1, len(said) // 12),
+            "showgrid": False,
+            "range": [len(sentences) + 0.6, 0.4],
+            **_ticks(len(sentences)),
         },
     )
     return made
 
 
-def _plain(values: Values) -> list[float | None]:
-    return [round(float(one), 6) if np.isfinite(one) else None for one in np.asarray(values, float)]
+def _ticks(count: int) -> dict[str, float]:
+    return {"tick0": 1, "dtick": max(1, -(-count // 12))}
+
+
+def _gaps(values: Values) -> str:
+    """What is not known beside the diagonal."""
+    off = values[~np.eye(len(values), dtype=bool)]
+    return unknown({"the pairs of anchor and negative": off})

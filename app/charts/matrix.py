@@ -6,42 +6,81 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.charts.heatmap import HEIGHT, add_heatmap
-from app.charts.style import DIVERGING, SEQUENTIAL, figure, nothing
+from app.charts.style import BETWEEN, SEQUENTIAL, array, figure, mean, nothing, unknown
 from app.statistics import Values
+
+_NOTHING = "There is no sentence to show."
+_TITLES = ("sentence", "sentence")
+# Differences below this are not blown up to the strongest colours.
+_LEAST = 0.05
 
 
 def similarity_map(
     cosines: Values, sentences: Sequence[str], low: float, high: float, model: str
 ) -> go.Figure:
-    """Cosines (N, N) of sentences by one encoder, from `low` to `high` in colour."""
-    count = len(sentences)
+    """Cosines (N, N) of sentences by one encoder.
+
+    Args:
+        cosines: (N, N).
+        sentences: N.
+        low: cosine of the darkest colour.
+        high: cosine of the lightest; give all maps that stand side by side the same two.
+        model: the encoder's id.
+    """
+    name, count = f"similarity-{model}", len(sentences)
     if not count:
-        return nothing("There is no sentence to show.", f"similarity-{model}")
-    off = np.asarray(cosines)[~np.eye(count, dtype=bool)]
-    between = f"; two different ones have {off.mean():.2f} on average" if len(off) else ""
+        return nothing(_NOTHING, name)
+    values = array(cosines)
+    off = values[~np.eye(count, dtype=bool)]
     made = figure(
-        f"Cosines of {count} sentences by {model}, from {np.min(cosines):.2f} to "
-        f"{np.max(cosines):.2f}{between}.",
-        f"similarity-{model}",
+        f"Cosines of {count} sentences by {model}{_span(values)}; two different sentences have "
+        f"{mean(off)} on average.{unknown({'the cosines': values})}",
+        name,
         HEIGHT,
     )
-    colours = {"colorscale": SEQUENTIAL, "zmin": low, "zmax": high}
-    add_heatmap(made, cosines, sentences, ("sentence", "sentence"), "cosine", colours)
+    colours = {"colorscale": SEQUENTIAL, "zmin": low, "zmax": high if high > low else low + _LEAST}
+    add_heatmap(made, values, sentences, _TITLES, "cosine", colours)
     return made
 
 
 def difference_map(difference: Values, sentences: Sequence[str], name: str) -> go.Figure:
-    """Differences (N, N) of two encoders' cosines, white where there is none."""
+    """Differences of two encoders' cosines: the second's minus the first's.
+
+    Cells have the colour of the encoder that finds the two sentences more alike.
+
+    Args:
+        difference: (N, N).
+        sentences: N.
+        name: of the file when it is saved.
+    """
     if not len(sentences):
-        return nothing("There is no sentence to show.", name)
-    limit = max(float(np.abs(difference).max()), 0.01)
-    row, column = np.unravel_index(np.abs(difference).argmax(), np.shape(difference))
+        return nothing(_NOTHING, name)
+    values = array(difference)
+    size = np.abs(values)
+    most = float(np.nanmax(size, initial=0.0))
+    where = ""
+    if most > 0:
+        row, column = np.unravel_index(np.nanargmax(size), size.shape)
+        where = f", for sentences {row + 1} and {column + 1}: {values[row, column]:+.2f}"
     made = figure(
-        f"Differences of the two encoders' cosines of {len(sentences)} sentences, at most "
-        f"{np.abs(difference).max():.2f}, for sentences {row + 1} and {column + 1}.",
+        f"Differences of the cosines of {len(sentences)} sentences, second encoder minus first; "
+        f"{mean(size)} in size on average, largest{where or ' 0'}."
+        f"{unknown({'the differences': values})}",
         name,
         HEIGHT,
     )
-    colours = {"colorscale": DIVERGING, "zmin": -limit, "zmax": limit}
-    add_heatmap(made, difference, sentences, ("sentence", "sentence"), "difference", colours)
+    limit = max(most, _LEAST)
+    colours = {
+        "colorscale": BETWEEN,
+        "zmin": -limit,
+        "zmax": limit,
+        "colorbar": {"tickformat": "+.2~g"},
+    }
+    told = [["" if np.isnan(one) else f"{one:+.3f}" for one in row] for row in values]
+    add_heatmap(made, values, sentences, _TITLES, "second - first", colours, told)
     return made
+
+
+def _span(values: Values) -> str:
+    known = values[np.isfinite(values)]
+    return f", from {known.min():.2f} to {known.max():.2f}" if len(known) else ""

@@ -1,13 +1,17 @@
 """Both encoders' training: one measure over the optimizer's steps."""
 
-import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
-from app.charts.style import COLOURS, DASHES, SYMBOLS, figure, nothing
+from app.charts.style import COLOURS, DASHES, SYMBOLS, array, figure, label, nothing, plain, unknown
+from app.statistics import Values
 
-_HEIGHT = 260
+_HEIGHT = 280
+_FEW = 40  # points up to which each has a marker
+_BEST = "dev_spearman"  # the measure by which the best step is chosen
 
 # Key of a curve's rows -> title and unit, and what it is.
 MEASURES = {
@@ -41,42 +45,70 @@ def curve_chart(
         key: of `MEASURES`.
         axis: its axis title.
     """
-    known = [_known(rows, key) for rows in curves]
-    if not any(known):
-        return nothing("There is no curve: neither encoder was trained here.", key)
-    told = [
-        f"{model}: {points[0][1]:.3g} to {points[-1][1]:.3g}" if points else f"{model}: no curve"
-        for model, points in zip(models, known, strict=True)
-    ]
-    made = figure(f"{axis} over the training steps; {'; '.join(told)}.", f"training-{key}", _HEIGHT)
-    for place, (model, points) in enumerate(zip(models, known, strict=True)):
-        steps, values = [step for step, _ in points], [value for _, value in points]
-        made.add_scatter(
-            x=steps,
-            y=values,
-            mode="lines+markers",
-            name=model.replace("<", "&lt;"),
-            line={"color": COLOURS[place], "dash": DASHES[place], "width": 2},
-            marker={"symbol": SYMBOLS[place], "size": _sizes(values, best=key == "dev_spearman")},
-            hovertemplate="step %{x}: %{y:.4g}<extra></extra>",
-        )
+    name = f"training-{key}"
+    points = [_points(rows, key) for rows in curves]
+    if not any(np.isfinite(values).any() for _, values in points):
+        return nothing("There is no curve: neither encoder was trained here.", name)
+    told = "; ".join(
+        _told(model, steps, values, key)
+        for model, (steps, values) in zip(models, points, strict=True)
+    )
+    gaps = unknown({model: values for model, (_, values) in zip(models, points, strict=True)})
+    made = figure(f"{axis} over the training steps. {told}.{gaps}", name, _HEIGHT)
+    for place, (model, (steps, values)) in enumerate(zip(models, points, strict=True)):
+        if np.isfinite(values).any():
+            _add_curve(made, model, place, steps, values, key)
     made.update_layout(
         xaxis={"title": {"text": "optimizer step"}, "rangemode": "tozero"},
         yaxis={"title": {"text": axis}},
+        showlegend=True,
     )
     return made
 
 
-def _known(rows: Sequence[Mapping[str, float | None]], key: str) -> list[tuple[float, float]]:
-    found = [(row.get("step"), row.get(key)) for row in rows]
-    return [
-        (step, value)
-        for step, value in found
-        if step is not None and value is not None and math.isfinite(value)
-    ]
+def _add_curve(
+    made: go.Figure, model: str, place: int, steps: Values, values: Values, key: str
+) -> None:
+    shape: dict[str, Any] = {"color": COLOURS[place], "symbol": SYMBOLS[place]}
+    made.add_scatter(
+        x=plain(steps),
+        y=plain(values),
+        mode="lines+markers" if len(steps) <= _FEW else "lines",
+        name=label(model),
+        legendgroup=str(place),
+        line={"color": COLOURS[place], "dash": DASHES[place], "width": 2},
+        marker={**shape, "size": 7},
+        hovertemplate="step %{x}: %{y:.4g}<extra></extra>",
+    )
+    if key == _BEST:
+        best = int(np.nanargmax(values))
+        made.add_scatter(
+            x=plain(steps[best : best + 1]),
+            y=plain(values[best : best + 1]),
+            mode="markers",
+            name=f"best: {values[best]:.1f}",
+            legendgroup=str(place),
+            marker={**shape, "symbol": "star", "size": 15},
+            hovertemplate="best step %{x}: %{y:.4g}<extra></extra>",
+        )
 
 
-def _sizes(values: Sequence[float], *, best: bool) -> list[int]:
-    """The best step of a dev curve stands out."""
-    top = max(values, default=0.0)
-    return [13 if best and value == top else 7 for value in values]
+def _points(rows: Sequence[Mapping[str, float | None]], key: str) -> tuple[Values, Values]:
+    """Steps, and the measure at each: nan where it was not taken."""
+    known = [row for row in rows if row.get("step") is not None]
+    return array([row["step"] for row in known]), array([row.get(key) for row in known])
+
+
+def _told(model: str, steps: Values, values: Values, key: str) -> str:
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return f"{model}: no curve"
+    first, last = known[0], known[-1]
+    best = ""
+    if key == _BEST:
+        top = int(np.nanargmax(values))
+        best = f", best {values[top]:.1f} at step {steps[top]:g}"
+    return (
+        f"{model}: {values[first]:.3g} at step {steps[first]:g} to {values[last]:.3g} at step "
+        f"{steps[last]:g}{best}"
+    )

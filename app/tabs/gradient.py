@@ -12,7 +12,7 @@ import numpy as np
 
 from app import sample
 from app.charts.gradient import Step, dissipation_chart, ratio_map, step_chart, weight_map
-from app.shared import InputError, Shared, check_chosen, cut_note, read_lines
+from app.shared import InputError, Shared, Shown, check_chosen, cut_note, read_lines
 from app.statistics import Values
 
 MOST = 32
@@ -82,30 +82,17 @@ class GradientTab:
                         charts.append(
                             gr.Plot(show_label=False, container=False, elem_id=f"{kind}-{place}")
                         )
-        self.show = shared.guarded(self._show, [settings, *charts])
-        self.own = shared.guarded(self._own, sliders)
-        self._chosen = shared.chosen
-        self.inputs = [*shared.chosen, anchors, positives, seed, size, *sliders]
-        button.click(**self._showing())
+        inputs = [anchors, positives, seed, size, *sliders]
+        self._shown = shared.guarded(self._show, inputs, [settings, *charts])
+        self._set = shared.guarded(self._own, [], sliders)
+        self._shown.on(button.click)
         for slider in (*sliders, size):
-            slider.input(**self._showing(), trigger_mode="always_last", show_progress="hidden")
-        self.start(again.click)
+            self._shown.on(slider.input, trigger_mode="always_last", show_progress="hidden")
+        self.on(again.click)
 
-    def start(self, trigger: Any) -> Any:
+    def on(self, trigger: Any, only: Shown | None = None) -> None:
         """Set the sliders as the encoders were trained, and show the gradient, on an event."""
-        set_ = trigger(
-            self.own.run, self._chosen, self.own.outputs, queue=False, api_visibility="private"
-        )
-        return set_.then(**self._showing())
-
-    def _showing(self) -> dict[str, Any]:
-        return {
-            "fn": self.show.run,
-            "inputs": self.inputs,
-            "outputs": self.show.outputs,
-            "queue": False,
-            "api_visibility": "private",
-        }
+        self._shown.on(self._set.on(trigger, only).then, only)
 
     def _own(self, first: str, second: str, key: str) -> tuple[Any, ...]:
         names = check_chosen(first, second)

@@ -9,7 +9,7 @@ import numpy as np
 from app import sample
 from app.charts.matrix import difference_map, similarity_map
 from app.ordering import cluster_order
-from app.shared import Shared, check_chosen, cut_note, read_lines
+from app.shared import Shared, Shown, check_chosen, cut_note, read_lines
 
 MOST = 40
 _LISTED = "<details><summary>The sentences in this order</summary><ol>{}</ol></details>"
@@ -41,16 +41,13 @@ class MatrixTab:
         with gr.Row(), gr.Column(min_width=340, elem_classes="half"):
             titles.append(gr.HTML())
             plots.append(gr.Plot(show_label=False, container=False, elem_id="map-difference"))
-        self.show = shared.guarded(self._show, [notes, *titles, *plots])
-        self.inputs = [*shared.chosen, text, ordered]
+        self._shown = shared.guarded(self._show, [text, ordered], [notes, *titles, *plots])
         for trigger in (button.click, ordered.input):
-            self.run(trigger)
+            self._shown.on(trigger)
 
-    def run(self, trigger: Any) -> Any:
+    def on(self, trigger: Any, only: Shown | None = None) -> None:
         """Compare on an event."""
-        return trigger(
-            self.show.run, self.inputs, self.show.outputs, queue=False, api_visibility="private"
-        )
+        self._shown.on(trigger, only)
 
     def _show(self, first: str, second: str, key: str, text: str, ordered: bool) -> tuple[Any, ...]:
         names = check_chosen(first, second)

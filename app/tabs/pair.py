@@ -9,7 +9,7 @@ import gradio as gr
 from app import disagreement, sample
 from app.charts.pair import PairSide, pair_chart
 from app.client import Api, Similarities
-from app.shared import InputError, Shared, check_chosen, cut_note
+from app.shared import InputError, Shared, Shown, check_chosen, cut_note
 from app.statistics import density, percentile
 
 EXAMPLE = ("A man is playing a guitar.", "Nobody is playing a guitar.")
@@ -56,42 +56,31 @@ class PairTab:
             elem_id="examples",
             visible=False,
         )
-        self.compare = shared.guarded(self._compare, [scores, chart])
-        self.find = shared.guarded(self._find, [self.examples])
-        self.inputs = [*shared.chosen, self.a, self.b]
-        shown = [shared.first, shared.second, self.a, self.b]
+        self._compared = shared.guarded(self._compare, [self.a, self.b], [scores, chart])
+        self._found = shared.guarded(self._find, [], [self.examples])
+        self._shown = [shared.first, shared.second, self.a, self.b]
         for trigger in (button.click, self.a.submit, self.b.submit):
-            self.run(trigger).then(None, shown, js=_SHARE)
+            self._compare_on(trigger)
         picked = self.examples.input(
-            self._take, [self.examples], [self.a, self.b], queue=False, show_progress="hidden"
-        )
-        self.run(picked.then).then(None, shown, js=_SHARE)
-        link.click(None, shown, js=_SHARE).then(None, js=_COPY)
-        for choice in (shared.first, shared.second):
-            changed = choice.input(self.compare.run, self.inputs, self.compare.outputs, queue=False)
-            changed.then(None, shown, js=_SHARE)
-            self.search(changed.then, shared)
-
-    def run(self, trigger: Any) -> Any:
-        """Compare on an event."""
-        return trigger(
-            self.compare.run,
-            self.inputs,
-            self.compare.outputs,
+            self._take,
+            [self.examples],
+            [self.a, self.b],
             queue=False,
-            show_progress="minimal",
-            api_visibility="private",
-        )
-
-    def search(self, trigger: Any, shared: Shared) -> Any:
-        """Look for disputed pairs on an event."""
-        return trigger(
-            self.find.run,
-            shared.chosen,
-            self.find.outputs,
             show_progress="hidden",
             api_visibility="private",
         )
+        self._compare_on(picked.then)
+        for choice in (shared.first, shared.second):
+            choice.input(None, self._shown, js=_SHARE)
+        link.click(None, self._shown, js=_SHARE).then(None, js=_COPY)
+
+    def _compare_on(self, trigger: Any) -> None:
+        self._compared.on(trigger).then(None, self._shown, js=_SHARE)
+
+    def on(self, trigger: Any, only: Shown | None = None) -> None:
+        """Compare, and look for disputed pairs, on an event."""
+        compared = self._compared.on(trigger, only)
+        self._found.on(compared.then, only, queue=True, show_progress="hidden")
 
     def _compare(self, first: str, second: str, key: str, a: str, b: str) -> tuple[Any, Any]:
         names = check_chosen(first, second)

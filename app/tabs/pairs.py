@@ -11,7 +11,7 @@ import numpy as np
 from app import sample
 from app.charts.scores import agreement_chart, gold_chart
 from app.pair_table import MOST_PAIRS, PairTable, read_pairs, write_csv
-from app.shared import InputError, Shared, check_chosen, cut_note
+from app.shared import Guarded, InputError, Shared, check_chosen, cut_note
 from app.statistics import Correlation, correlations, difference, ranks
 
 _STEP = 100  # pairs of a request, after which the progress is shown
@@ -54,18 +54,12 @@ class PairsTab:
         with gr.Row():
             first_chart = gr.Plot(show_label=False, container=False, visible=False)
             second_chart = gr.Plot(show_label=False, container=False, visible=False)
-        score = shared.guarded(self._score, [summary, table, download, first_chart, second_chart])
-        scored: dict[str, Any] = {
-            "fn": score.run,
-            "outputs": score.outputs,
-            "concurrency_limit": 2,
-            "api_visibility": "private",
-        }
-        button.click(inputs=[*shared.chosen, self._text], **scored)
-        read = shared.guarded(self._read, [self._text, self._file])
-        self._file.upload(read.run, [self._file], read.outputs, api_visibility="private").then(
-            inputs=[*shared.chosen, self._text], **scored
+        score = shared.guarded(
+            self._score, [self._text], [summary, table, download, first_chart, second_chart]
         )
+        read = Guarded(self._read, [self._file], [self._text, self._file], shared.timer)
+        for trigger in (button.click, read.on(self._file.upload).then):
+            score.on(trigger, queue=True, show_progress="full", concurrency_limit=2)
         example.click(self._example, None, [self._text], queue=False, api_visibility="private")
 
     def _read(self, path: str) -> tuple[str, None]:

@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from app import sample
-from app.shared import InputError, Shared, check_chosen, read_lines
+from app.shared import InputError, Shared, Shown, check_chosen, read_lines
 
 MOST = 1000
 _SENTENCES = 300
@@ -33,16 +33,13 @@ class SearchTab:
                 max_length=MOST * 500,
                 elem_id="corpus",
             )
-        self.show = shared.guarded(self._show, [found])
-        self.inputs = [*shared.chosen, query, text, top]
+        self._shown = shared.guarded(self._show, [query, text, top], [found])
         for trigger in (button.click, query.submit, top.release):
-            self.run(trigger)
+            self._shown.on(trigger)
 
-    def run(self, trigger: Any) -> Any:
+    def on(self, trigger: Any, only: Shown | None = None) -> None:
         """Search on an event."""
-        return trigger(
-            self.show.run, self.inputs, self.show.outputs, queue=False, api_visibility="private"
-        )
+        self._shown.on(trigger, only)
 
     def _show(
         self, first: str, second: str, key: str, query: str, text: str, top: float

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from app.charts.training import MEASURES, curve_chart
-from app.shared import Shared, check_chosen
+from app.shared import Shared, Shown, check_chosen
 
 
 class TrainingTab:
@@ -25,14 +25,11 @@ class TrainingTab:
                         gr.Plot(show_label=False, container=False, elem_id=f"curve-{measure}")
                     )
         table = gr.HTML(elem_id="results")
-        self.show = shared.guarded(self._show, [summary, table, *charts])
-        self._chosen = shared.chosen
+        self._shown = shared.guarded(self._show, [], [summary, table, *charts])
 
-    def run(self, trigger: Any) -> Any:
-        """Show on an event."""
-        return trigger(
-            self.show.run, self._chosen, self.show.outputs, queue=False, api_visibility="private"
-        )
+    def on(self, trigger: Any, only: Shown | None = None) -> None:
+        """Show it on an event."""
+        self._shown.on(trigger, only)
 
     def _show(self, first: str, second: str, key: str) -> tuple[Any, ...]:
         names = check_chosen(first, second)

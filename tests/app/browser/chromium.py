@@ -82,16 +82,19 @@ class Visit:
         """Wait until a chart is drawn that tells this."""
         drawn = self.page.locator(f"#{element} .js-plotly-plot[role=img]")
         expect(drawn).to_be_visible()
-        expect(drawn).to_have_attribute("aria-label", re.compile(re.escape(alt)))
+        expect(drawn).to_have_attribute("aria-label", re.compile(f"{re.escape(alt)}."))
 
     def hold(self, name: str) -> None:
         """What must be true of every page at any time; keeps a picture of it."""
+        self.page.wait_for_timeout(500)  # what changed last has faded in
+        expect(self.page.locator(".pending")).to_have_count(0)
         SCREENSHOTS.mkdir(exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}-{self.view.name}.png", full_page=True)
-        assert self.problems == []
+        assert not self.problems, "\n".join(self.problems)
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= self.view.width, f"the page is {wide} px wide"
-        assert serious(self.page) == []
+        found = serious(self.page)
+        assert not found, "\n".join(found)
 
 
 def serious(page: Page) -> list[str]:

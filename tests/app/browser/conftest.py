@@ -14,7 +14,7 @@ from pipeline.encoder import SentenceEncoder
 from pipeline.version import folder_version
 from serve.export import export
 from tests.app.browser.chromium import CHROMIUM, FLAGS, VIEWS, View, Visit, visiting
-from tests.serve.e2e.process import ROOT, Server, running
+from tests.serve.e2e.process import ROOT, Server, eventually, running
 from tests.serve.e2e.store import write_params
 
 if TYPE_CHECKING:
@@ -93,6 +93,11 @@ def _row(step: int) -> dict[str, float]:
     }
 
 
+def load_page(server: Server) -> None:
+    """The service loads the page on the first visit."""
+    eventually(lambda: server.get("/demo/").status == 200)
+
+
 def write_demo_params(folder: Path, served: dict[str, Path], **changes: Any) -> Path:
     encoders = {f"{objective}/1": served[objective] for objective in _POOLINGS}
     changes = {"metrics": str(served["metrics"]), **changes}
@@ -105,6 +110,7 @@ def server(served: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("demo")
     with running(folder, write_demo_params(folder, served)) as server:
         server.wait_for(200)
+        load_page(server)
         yield server
 
 

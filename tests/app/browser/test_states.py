@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.app.browser.chromium import VIEWS, visiting
-from tests.app.browser.conftest import write_demo_params
+from tests.app.browser.conftest import load_page, write_demo_params
 from tests.serve.e2e.process import ROOT, Server, free_port, running
 from tests.tiny import corpus
 
@@ -88,6 +88,7 @@ def test_with_keys_the_page_asks_for_one_and_forwards_it(
         visiting(browser, VIEWS[2]) as visit,
     ):
         server.wait_for(200)
+        load_page(server)
         page = visit.open(f"{server.url}/demo/")
         expect(page.get_by_role("alert").first).to_contain_text("the API key is missing")
         key = page.get_by_label("API key")
@@ -237,6 +238,7 @@ def test_a_page_that_is_open_does_not_keep_the_service_from_stopping(
     params = write_demo_params(tmp_path, served, stop_seconds=60.0)
     with running(tmp_path, params) as server, visiting(browser) as visit:
         server.wait_for(200)
+        load_page(server)
         visit.open(f"{server.url}/demo/")
         expect(visit.page.locator("#pair-scores .cosine")).to_have_count(2)
         began = time.monotonic()

@@ -49,7 +49,7 @@ def test_pairs_on_which_they_disagree_are_offered_and_compared(visit: Visit) -> 
     page = visit.page
     choice = page.locator("#examples label").first
     expect(choice).to_be_visible()
-    first, second = re.split("  ↔  ", choice.inner_text().rsplit("  (", 1)[0])
+    first, second = choice.inner_text().rsplit(" (", 1)[0].split(" ↔ ")
     choice.click()
     expect(page.get_by_label("Sentence", exact=True)).to_have_value(first)
     expect(page.get_by_label("Other sentence")).to_have_value(second)
