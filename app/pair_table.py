@@ -1,30 +1,25 @@
 """Pairs of sentences that a person pasted or uploaded: text of some table -> rows, and back.
 
-Read are commas, semicolons or tabs between columns, quotes, any line ends, UTF-8 or UTF-16, with or
-without a heading and grades. A row that cannot be used is named, never dropped silently.
+A row that cannot be used is named, never dropped silently. Not here: delimiters and quotes
+(delimited.py), which columns are meant (columns.py).
 """
 
 import codecs
 import csv
 import io
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+
+from app.columns import Columns, find_columns, number
+from app.delimited import Line, split_rows
 
 MOST_PAIRS = 2_000
 MOST_BYTES = 5_000_000
-MOST_CHARACTERS = 20_000
-# In the order in which they are believed: commas and semicolons also stand in sentences.
-_DELIMITERS = "\t;,"
-_GRADE_NAMES = {"gold", "grade", "label", "score", "similarity"}
-_TEXT_NAMES = (
-    {"a", "first", "sentence1", "sentence_1", "sent1", "text1", "source", "first sentence"},
-    {"b", "second", "sentence2", "sentence_2", "sent2", "text2", "target", "second sentence"},
-)
-# What spreadsheets take for the beginning of a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+MOST_LINES = 100_000  # blank ones and those of long sentences too
+MOST_CHARACTERS = 20_000  # of a sentence
+# What spreadsheets take for the beginning of a formula; East Asian ones the wide forms as well.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 class TableError(ValueError):
@@ -48,7 +43,7 @@ class PairTable:
     Attributes:
         rows: the pairs that can be used.
         problems: a sentence for each row that cannot.
-        has_gold: whether the pairs have grades.
+        has_gold: whether the pairs have grades; then all of `rows` have.
         text: what was read, decoded, with line feeds as line ends.
     """
 
@@ -58,148 +53,103 @@ class PairTable:
     text: str
 
 
-@dataclass(frozen=True)
-class _Columns:
-    first: int
-    second: int
-    gold: int | None
+class _RowError(ValueError):
+    """What is wrong with one row."""
 
 
 def read_pairs(content: bytes | str) -> PairTable:
-    """Read a table.
+    """Read a table: CSV, semicolons or tabs, with or without a heading and grades.
 
     Raises:
         TableError: it is empty, too large, or no text.
     """
     text = _decoded(content)
-    delimiter = _delimiter(text)
-    lines = _records(text, delimiter)
+    delimiter, lines = split_rows(text)
+    columns, lines = find_columns(lines, comma=delimiter != ",")
     if not lines:
-        raise TableError("There is no pair: give two sentences a line, divided by a tab or comma.")
-    columns = _named(lines[0][1])
-    if columns is not None:
-        lines = lines[1:]
-    else:
-        columns = _guessed([cells for _, cells in lines])
+        raise TableError(
+            "There is no pair: give two sentences a line, with a tab or a comma between them."
+        )
     if len(lines) > MOST_PAIRS:
         raise TableError(
-            f"There are {len(lines):,} pairs, and at most {MOST_PAIRS:,} can be scored at once; "
-            "divide them."
+            f"The table has {len(lines):,} pairs, and at most {MOST_PAIRS:,} can be scored at "
+            "once; divide it."
         )
     rows, problems = [], []
-    for number, cells in lines:
-        found = _row(number, cells, columns, delimiter)
-        if isinstance(found, Row):
-            rows.append(found)
-        else:
-            problems.append(f"line {number}: {found}")
-    return PairTable(tuple(rows), tuple(problems), columns.gold is not None, text)
+    for line in lines:
+        try:
+            rows.append(_row(line, columns, comma=delimiter != ","))
+        except _RowError as error:
+            problems.append(f"line {line.number}: {error}")
+    has_gold = bool(rows) and columns.gold is not None
+    return PairTable(tuple(rows), tuple(problems), has_gold, text)
 
 
 def _decoded(content: bytes | str) -> str:
-    size = len(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
-    if size > MOST_BYTES:
-        raise TableError(
-            f"The table has {size:,} bytes, and at most {MOST_BYTES:,} can be read; divide it."
-        )
     if isinstance(content, bytes):
+        _check_size(len(content))
         utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         try:
-            content = content.decode("utf-16" if utf16 else "utf-8-sig")
+            content = content.decode("utf-16" if utf16 else "utf-8")
         except UnicodeDecodeError as error:
             raise TableError(
-                f"The file is no text in UTF-8 or UTF-16 (byte {error.start + 1:,}); save it as "
-                "CSV UTF-8."
+                f"The file is no text in UTF-8 or UTF-16, as its byte {error.start + 1:,} shows; "
+                "save it as CSV in UTF-8."
             ) from error
-    if "\0" in content:
-        raise TableError("The file holds NUL bytes, so it is no table of text; save it as CSV.")
-    return content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    _check_size(len(content.encode("utf-8", "surrogatepass")))
+    # All marks, not only the first: what is read again has to be the same.
+    text = content.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.count("\n")
+    if lines > MOST_LINES:
+        raise TableError(
+            f"The table has {lines:,} lines, and at most {MOST_LINES:,} are read; divide it."
+        )
+    return text
 
 
-def _records(text: str, delimiter: str) -> list[tuple[int, list[str]]]:
-    """Rows that are not blank, each with the line it begins on."""
-    records = _parsed(text, delimiter, csv.QUOTE_MINIMAL)
-    if delimiter == "\t" and any("\n" in cell for _, cells in records for cell in cells):
-        # A sentence that begins with a quotation mark, in a file that quotes nothing.
-        return _parsed(text, delimiter, csv.QUOTE_NONE)
-    return records
+def _check_size(size: int) -> None:
+    if size > MOST_BYTES:
+        raise TableError(
+            f"The table has {size:,} bytes, and at most {MOST_BYTES:,} are read; divide it."
+        )
 
 
-def _parsed(text: str, delimiter: str, quoting: Literal[0, 3]) -> list[tuple[int, list[str]]]:
-    csv.field_size_limit(MOST_BYTES)
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, quoting=quoting)
-    records, begin = [], 1
-    for row in reader:
-        cells = [cell.strip() for cell in row]
-        if any(cells):
-            records.append((begin, cells))
-        begin = reader.line_num + 1
-    return records
-
-
-def _delimiter(text: str) -> str:
-    """That with which most rows have one and the same number of columns, at least two."""
-    agreeing = {}
-    for delimiter in _DELIMITERS:
-        widths = Counter(len(cells) for _, cells in _records(text, delimiter))
-        agreeing[delimiter] = max((n for width, n in widths.items() if width > 1), default=0)
-    return max(_DELIMITERS, key=lambda delimiter: agreeing[delimiter])
-
-
-def _named(cells: list[str]) -> _Columns | None:
-    """The columns that a heading names; None if it is none."""
-    names = [cell.lower() for cell in cells]
-    places = [
-        next((place for place, name in enumerate(names) if name in known), None)
-        for known in (*_TEXT_NAMES, _GRADE_NAMES)
-    ]
-    first, second, gold = places
-    if first is None or second is None:
-        return None
-    return _Columns(first, second, gold)
-
-
-def _guessed(rows: list[list[str]]) -> _Columns:
-    """Grades are the column beside two others that is mostly numbers: the third or the first."""
-    wide = [cells for cells in rows if len(cells) > 2]
-    if len(wide) * 2 > len(rows):
-        for gold, first, second in ((2, 0, 1), (0, 1, 2)):
-            numbers = sum(_number(cells[gold]) is not None for cells in wide)
-            if numbers * 2 > len(wide):
-                return _Columns(first, second, gold)
-    return _Columns(0, 1, None)
-
-
-def _row(number: int, cells: list[str], columns: _Columns, delimiter: str) -> Row | str:
-    """The pair, or why there is none."""
-    texts = [
-        cells[place] if place < len(cells) else "" for place in (columns.first, columns.second)
-    ]
+def _row(line: Line, columns: Columns, *, comma: bool) -> Row:
+    cells = line.cells
     if len(cells) < 2:
-        return "expected two sentences, got one column; put a tab or comma between them."
-    if not all(texts):
-        return "a sentence is empty; write both."
-    longest = max(map(len, texts))
-    if longest > MOST_CHARACTERS:
-        return f"a sentence has {longest:,} characters, at most {MOST_CHARACTERS:,} are read."
+        raise _RowError(
+            "expected two sentences, got one column; put a tab, a comma or a semicolon between "
+            "them."
+        )
+    first = _sentence(line, columns.first, "first")
+    second = _sentence(line, columns.second, "second")
     if columns.gold is None:
-        return Row(number, texts[0], texts[1], None)
+        return Row(line.number, first, second, None)
     given = cells[columns.gold] if columns.gold < len(cells) else ""
-    gold = _number(given, comma=delimiter != ",")
-    if gold is None:
-        return f"expected a grade, got {given[:40]!r}; give a number, as the other rows do."
-    return Row(number, texts[0], texts[1], gold)
+    gold = number(given, comma=comma)
+    if gold is None or not math.isfinite(gold):
+        shown = repr(given[:40]) if given else "nothing"
+        raise _RowError(f"expected a number as its grade, got {shown}; other rows have one.")
+    return Row(line.number, first, second, gold)
 
 
-def _number(text: str, *, comma: bool = True) -> float | None:
-    try:
-        number = float(text.replace(",", ".") if comma else text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+def _sentence(line: Line, column: int, which: str) -> str:
+    sentence = line.cells[column] if column < len(line.cells) else ""
+    if not sentence:
+        raise _RowError(f"the {which} sentence is empty; write it, or leave the row out.")
+    if len(sentence) > MOST_CHARACTERS:
+        raise TableError(
+            f"The {which} sentence of line {line.number} has {len(sentence):,} characters, and at "
+            f"most {MOST_CHARACTERS:,} are read; shorten it, or close its quotation marks."
+        )
+    if "\0" in sentence:
+        raise _RowError(f"the {which} sentence has a NUL character; save the file as UTF-8.")
+    if any("\ud800" <= character <= "\udfff" for character in sentence):
+        raise _RowError(f"the {which} sentence has half a character; write it again.")
+    return sentence
 
 
-def write_csv(headers: Sequence[str], rows: Sequence[Sequence[str | float]]) -> str:
+def write_csv(headers: Sequence[str], rows: Sequence[Sequence[str | int | float]]) -> str:
     """A table that spreadsheets open without taking anybody's sentence for a formula."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
@@ -208,5 +158,10 @@ def write_csv(headers: Sequence[str], rows: Sequence[Sequence[str | float]]) -> 
     return file.getvalue()
 
 
-def _safe(cell: str | float) -> str | float:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+def _safe(cell: str | float) -> str | int | float:
+    if isinstance(cell, str):
+        return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    if isinstance(cell, int):
+        return cell
+    # NumPy's numbers become plain ones; what is no number stays an empty cell.
+    return float(cell) if math.isfinite(cell) else ""

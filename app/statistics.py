@@ -1,4 +1,7 @@
-"""Numbers behind the page: percentiles, ranks, densities, correlations with their intervals."""
+"""Numbers behind the page: percentiles, densities, ranks, correlations with bootstrap intervals.
+
+Not here: what is drawn or written of them (charts/, tabs/).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,101 +11,187 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 Values = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 _LEVEL = 0.95
-_RESAMPLES = 1000
-# Resamples that are ranked at once: 100 x 2,000 numbers, 2 MB an array.
-_BLOCK = 100
 _FEWEST = 3  # pairs below which a correlation says nothing
+# Resamples are taken in blocks of so many numbers: 2 MB an array, and some ten arrays.
+_BLOCK = 250_000
+# Points that stand for a distribution, and the bell's reach in bandwidths on either side.
+_POINTS = 1000
+_REACH = 4
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation, or a difference of two, and the interval of 95 % of the resamples."""
+    """A correlation, or a difference of two, and the interval of 95 % of the resamples.
+
+    All three are nan where there is none: too few pairs, or a side that does not vary.
+    """
 
     value: float
     low: float
     high: float
 
 
+_NONE = Correlation(np.nan, np.nan, np.nan)
+
+
 def percentile(cosine: float, quantiles: Sequence[float]) -> float:
-    """Percent of graded pairs below a cosine.
+    """Percent of graded pairs below a cosine; of those that are equal to it, half.
 
     Args:
         cosine: of one pair.
         quantiles: the cosines at equal steps from 0 to 100 % of the same encoder's graded pairs.
     """
-    return float(np.interp(cosine, quantiles, np.linspace(0, 100, len(quantiles))))
+    values, percents = np.asarray(quantiles, float), np.linspace(0, 100, len(quantiles))
+    # Where quantiles are equal, np.interp gives the last of their percents; mirrored, the first.
+    last = np.interp(cosine, values, percents)
+    first = 100 - np.interp(-cosine, -values[::-1], percents)
+    return float((first + last) / 2)
 
 
 def density(quantiles: Sequence[float], points: int = 200) -> tuple[list[float], list[float]]:
-    """A smooth density of cosines whose quantiles at equal steps are given: places and heights.
+    """A smooth density of a distribution: places (points,) and heights (points,) of area 1.
 
-    A Gaussian kernel of Silverman's width over numbers drawn evenly from the quantile function.
+    A Gaussian kernel of Silverman's bandwidth, 0.9 min(deviation, IQR / 1.34) n^(-1/5), over
+    n = 1,000 points of the quantile function; never narrower than the places can show.
+
+    Args:
+        quantiles: values at equal steps from 0 to 100 %, non-decreasing.
+        points: how many places, at least 20.
     """
-    share = np.linspace(0, 1, len(quantiles))
-    sample = np.interp(np.linspace(0, 1, 1001), share, quantiles)
-    width = max(1.06 * float(sample.std()) * len(sample) ** -0.2, 1e-3)
-    places = np.linspace(sample[0] - 4 * width, sample[-1] + 4 * width, points)
-    heights = np.exp(-0.5 * ((places[:, None] - sample[None, :]) / width) ** 2).mean(axis=1)
-    return places.tolist(), (heights / (width * np.sqrt(2 * np.pi))).tolist()
+    if points < 20:
+        raise ValueError(f"points: {points} are too few for a curve; give at least 20.")
+    steps = np.linspace(0, 1, len(quantiles))
+    sample = np.interp((np.arange(_POINTS) + 0.5) / _POINTS, steps, quantiles)
+    quarter, three_quarters = np.quantile(sample, [0.25, 0.75])
+    spread = min(float(sample.std()), float(three_quarters - quarter) / 1.34)
+    # A bell narrower than the distance of two places would be missed between them.
+    narrowest = float(sample[-1] - sample[0]) / (points - 1 - 2 * _REACH)
+    bandwidth = max(0.9 * spread * _POINTS**-0.2, narrowest, 1e-3)
+    margin = _REACH * bandwidth
+    places = np.linspace(sample[0] - margin, sample[-1] + margin, points)
+    bells = np.exp(-0.5 * ((places[:, None] - sample) / bandwidth) ** 2)  # (points, _POINTS)
+    heights = bells.mean(axis=1) / (bandwidth * np.sqrt(2 * np.pi))
+    return places.tolist(), heights.tolist()
 
 
 def ranks(values: Values) -> Values:
     """1 for the largest; ties share the mean of their ranks."""
-    return np.asarray(rankdata(-values))
+    return np.asarray(rankdata(-np.asarray(values, float)))
 
 
-def correlations(scores: Values, gold: Values, seed: int = 0) -> tuple[Correlation, Correlation]:
+def correlations(
+    scores: Values, gold: Values, resamples: int = 1000, seed: int = 0
+) -> tuple[Correlation, Correlation]:
     """Spearman's and Pearson's correlation of scores (N,) and gold (N,), with intervals.
 
-    Pairs are drawn with replacement 1,000 times; draws in which one side does not vary are left
-    out. All are nan for fewer than 3 pairs, or where a side does not vary at all.
+    Pairs are drawn with replacement; draws in which one side does not vary are left out.
     """
-    spearman = _bootstrap(lambda draw: _spearman(scores[draw], gold[draw]), len(gold), seed)
-    pearson = _bootstrap(lambda draw: _pearson(scores[draw], gold[draw]), len(gold), seed)
-    return spearman, pearson
+    if not _vary(scores, gold):
+        return _NONE, _NONE
+    one, other = _Side(scores), _Side(gold)
+    values, found = _bootstrap(
+        lambda counts: np.stack(
+            [
+                _correlated(counts, one.ranks(counts), other.ranks(counts)),
+                _correlated(counts, one.values, other.values),
+            ]
+        ),
+        len(gold),
+        resamples,
+        seed,
+    )
+    return _interval(values[0], found[0]), _interval(values[1], found[1])
 
 
-def difference(first: Values, second: Values, gold: Values, seed: int = 0) -> Correlation:
-    """Spearman's correlation with gold of the first scores minus that of the second.
+def difference(
+    scores_a: Values, scores_b: Values, gold: Values, resamples: int = 1000, seed: int = 0
+) -> Correlation:
+    """Spearman's correlation with gold of scores_a minus that of scores_b, all (N,).
 
-    Both are taken on the same draws, so that the interval is of the difference.
+    Both are taken on the same draws, so that the interval is that of the difference.
     """
+    if not _vary(scores_a, scores_b, gold):
+        return _NONE
+    a, b, other = _Side(scores_a), _Side(scores_b), _Side(gold)
 
-    def apart(draw: npt.NDArray[np.int64]) -> Values:
-        return _spearman(first[draw], gold[draw]) - _spearman(second[draw], gold[draw])
+    def apart(counts: Counts) -> Values:
+        ranked = other.ranks(counts)
+        first = _correlated(counts, a.ranks(counts), ranked)
+        return first - _correlated(counts, b.ranks(counts), ranked)
 
-    return _bootstrap(apart, len(gold), seed)
+    return _interval(*_bootstrap(apart, len(gold), resamples, seed))
+
+
+def _vary(*sides: Values) -> bool:
+    if len({len(side) for side in sides}) > 1:
+        raise ValueError(f"lengths differ: {', '.join(str(len(side)) for side in sides)}.")
+    return all(
+        len(side) >= _FEWEST and bool(np.isfinite(side).all()) and bool(np.ptp(side) > 0)
+        for side in sides
+    )
+
+
+class _Side:
+    """One side of the pairs, sorted once, so that no draw needs to be."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = np.asarray(values, float)
+        distinct, self._group = np.unique(self.values, return_inverse=True)
+        self._order = np.argsort(self._group, kind="stable")
+        self._starts = np.searchsorted(self._group[self._order], np.arange(len(distinct)))
+
+    def ranks(self, counts: Counts) -> Values:
+        """Each pair's mean rank in each draw, (R, N), of how often it was drawn, (R, N)."""
+        drawn = np.add.reduceat(counts[:, self._order], self._starts, axis=1)
+        # Equal values share the middle of the ranks that they take up together.
+        middle: Values = np.cumsum(drawn, axis=1) - (drawn - 1) / 2
+        return middle[:, self._group]
+
+
+def _correlated(counts: Counts, first: Values, second: Values) -> Values:
+    """Pearson's correlation in each draw, (R,); nan where one side does not vary.
+
+    Args:
+        counts: (R, N), how often each pair was drawn.
+        first: (R, N) or (N,).
+        second: likewise.
+    """
+    sides, drawn = [], counts > 0
+    for side in (first, second):
+        mean = (counts * side).sum(axis=1, keepdims=True) / counts.shape[1]
+        high = np.where(drawn, side, -np.inf).max(axis=1, keepdims=True)
+        low = np.where(drawn, side, np.inf).min(axis=1, keepdims=True)
+        # Scaled, so that tiny values do not vanish when squared. What does not vary is nan.
+        width = np.where(high > low, high - low, np.nan)
+        sides.append((side - mean) / width)
+    a, b = sides
+    scale = np.sqrt((counts * a * a).sum(axis=1) * (counts * b * b).sum(axis=1))
+    return np.asarray(np.clip((counts * a * b).sum(axis=1) / scale, -1, 1))
 
 
 def _bootstrap(
-    measure: Callable[[npt.NDArray[np.int64]], Values], count: int, seed: int
-) -> Correlation:
-    if count < _FEWEST:
-        return Correlation(np.nan, np.nan, np.nan)
+    measure: Callable[[Counts], Values], count: int, resamples: int, seed: int
+) -> tuple[Values, Values]:
+    """A measure (..., R) of counts (R, N): of the pairs themselves, and of all resamples."""
     random = np.random.default_rng(seed)
-    value = float(measure(np.arange(count)[None, :])[0])
-    found = np.concatenate(
-        [measure(random.integers(0, count, (_BLOCK, count))) for _ in range(0, _RESAMPLES, _BLOCK)]
-    )
+    value = measure(np.ones((1, count), np.int64))[..., 0]
+    rows = max(1, _BLOCK // count)
+    found = [np.empty((*value.shape, 0))]
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        draws = random.integers(0, count, (size, count)) + count * np.arange(size)[:, None]
+        counts = np.bincount(draws.ravel(), minlength=size * count).reshape(size, count)
+        found.append(measure(counts))
+    return value, np.concatenate(found, axis=-1)
+
+
+def _interval(value: Values, found: Values) -> Correlation:
     found = found[np.isfinite(found)]
-    if not np.isfinite(value) or not len(found):
-        return Correlation(np.nan, np.nan, np.nan)
+    if not len(found):
+        return Correlation(float(value), np.nan, np.nan)
     tail = (1 - _LEVEL) / 2
     low, high = np.quantile(found, [tail, 1 - tail])
-    return Correlation(value, float(low), float(high))
-
-
-def _pearson(first: Values, second: Values) -> Values:
-    """Of each row, (R, N) and (R, N) -> (R,); nan where one side does not vary."""
-    a = first - first.mean(axis=1, keepdims=True)
-    b = second - second.mean(axis=1, keepdims=True)
-    scale = np.sqrt((a * a).sum(axis=1) * (b * b).sum(axis=1))
-    # Rounding leaves a little where nothing varies.
-    varies = (np.ptp(first, axis=1) > 0) & (np.ptp(second, axis=1) > 0)
-    return np.where(varies, (a * b).sum(axis=1) / np.where(varies, scale, 1.0), np.nan)
-
-
-def _spearman(first: Values, second: Values) -> Values:
-    return _pearson(rankdata(first, axis=1), rankdata(second, axis=1))
+    return Correlation(float(value), float(low), float(high))

@@ -102,6 +102,9 @@ _CHARTS = """
         if (!chart.dataset.equipped) {
             chart.dataset.equipped = 'yes';
             chart.on('plotly_afterplot', () => describe(chart));
+            // A chart that is drawn while its place has no width yet would stay as narrow.
+            new ResizeObserver(() => window.Plotly.Plots.resize(chart)).observe(
+                chart.parentElement);
         }
         describe(chart);
         if (chart.nextElementSibling?.className === 'chart-tools') return;

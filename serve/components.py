@@ -7,11 +7,12 @@ thread. Not here: the request (contract.py) and the route (http/components.py).
 import difflib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pipeline.version import folder_version
 from serve.encoders.exported import pad
 from serve.errors import ApiError, invalid
 from serve.registry import ServedEncoder
@@ -32,13 +33,20 @@ def check_torch() -> None:
     Raises:
         ApiError: 501.
     """
-    if find_spec("torch") is None:
+    if not (_is_installed("torch") and _is_installed("transformers")):
         raise ApiError(
             501,
             "torch_missing",
             "this service has no torch, which takes gradients apart; install torch and "
             "transformers beside it.",
         )
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # whatever stands in its way
+        return False
 
 
 def choose_objective(
@@ -94,9 +102,13 @@ def _record(encoder: ServedEncoder) -> dict[str, Any]:
 
 
 class Dropout:
-    """Two views of sentences under dropout, as training has them; the same for the same seed."""
+    """Two views of sentences under dropout, as training has them; the same for the same seed.
 
-    def __init__(self) -> None:
+    `batch_tokens`: most tokens of a pass through the encoder, padding included.
+    """
+
+    def __init__(self, batch_tokens: int) -> None:
+        self._budget = batch_tokens
         self._loaded: dict[str, SentenceEncoder] = {}
         # The seed is set for the whole process.
         self._lock = threading.Lock()
@@ -104,7 +116,11 @@ class Dropout:
     def views(
         self, encoder: ServedEncoder, rows: Sequence[list[int]], seed: int
     ) -> tuple["Tensor", "Tensor"]:
-        """Embeddings (N, D) of token lists, twice, pooled and not normalised."""
+        """Embeddings (N, D) of token lists, twice, pooled and not normalised.
+
+        Raises:
+            ApiError: 503, where the encoder's folder is not what is served.
+        """
         import torch  # noqa: PLC0415 - on first use
 
         from pipeline.encoder import pool  # noqa: PLC0415 - brings torch
@@ -115,21 +131,43 @@ class Dropout:
             loaded = self._load(encoder)
             loaded.model.train()
             torch.manual_seed(seed)
+            size = max(1, self._budget // ids.shape[1])  # texts of a pass
             first, second = (
-                pool(
-                    loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state,
-                    mask,
-                    loaded.layout.pooling,
+                torch.cat(
+                    [
+                        pool(
+                            loaded.model(input_ids=some, attention_mask=kept).last_hidden_state,
+                            kept,
+                            loaded.layout.pooling,
+                        )
+                        for some, kept in zip(
+                            torch.split(ids, size), torch.split(mask, size), strict=True
+                        )
+                    ]
                 )
                 for _ in range(2)
             )
         return first.clone(), second.clone()
+
+    def forget(self, served: Collection[str]) -> None:
+        """Keep nothing of versions that are served no more."""
+        with self._lock:
+            self._loaded = {name: one for name, one in self._loaded.items() if name in served}
 
     def _load(self, encoder: ServedEncoder) -> "SentenceEncoder":
         from pipeline.encoder import SentenceEncoder  # noqa: PLC0415 - brings torch
 
         loaded = self._loaded.pop(encoder.version, None)
         if loaded is None:
+            # It may have been trained anew a moment ago, or be gone.
+            if folder_version(encoder.folder) != encoder.version:
+                raise ApiError(
+                    503,
+                    "loading",
+                    f"model: the folder of {encoder.id} is no longer what is served; try again "
+                    "when it is loaded, or give positives.",
+                    "model",
+                )
             loaded = SentenceEncoder.load(encoder.folder, "cpu")
             while len(self._loaded) >= _KEPT:
                 del self._loaded[next(iter(self._loaded))]
@@ -159,19 +197,23 @@ def take_apart(
 
     from pipeline.objectives.views import Views, l2_normalise  # noqa: PLC0415 - brings torch
 
+    # In float64, so that no hyperparameter leaves the numbers' range.
+    anchor, positive = anchor.double(), positive.double()
     components = objective.components(anchor, positive)
     gradient = objective.anchor_gradient(anchor, positive)
-    views = Views(l2_normalise(anchor), l2_normalise(positive))
+    # What the formulas speak of: the textbook Barlow Twins' embeddings are batch-normalised.
+    spoken = Views(objective.normalise(anchor), objective.normalise(positive))
+    views = Views(l2_normalise(spoken.anchor), l2_normalise(spoken.positive))
     lengths = gradient.norm(dim=1)
     mean = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else 1.0
     moved = l2_normalise(views.anchor - size / mean * gradient)
-    negatives = l2_normalise(objective.negatives_of(views))
+    negatives = l2_normalise(objective.negatives_of(spoken))
     near = views.anchor @ negatives.T
     near.fill_diagonal_(-torch.inf)
     before, hardest = near.max(dim=1)
     found = {
-        "cosines": views.cosine,
-        "own_cosines": views.own,
+        "cosines": views.cosine.clamp(-1, 1),
+        "own_cosines": views.own.clamp(-1, 1),
         **components._asdict(),
         "step": {
             "size": size,
@@ -194,7 +236,7 @@ def _arrays(content: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _arrays(value)
         if isinstance(value, Mapping)
-        else value.contiguous().numpy()
+        else (value.float() if value.is_floating_point() else value).contiguous().numpy()
         if hasattr(value, "numpy")
         else value
         for name, value in content.items()

@@ -21,6 +21,7 @@ from pydantic_core import from_json
 from serve.errors import ApiError, invalid
 from serve.http.fields import (
     Input,
+    Settings,
     kind,
     read_inputs,
     read_pairs,
@@ -156,7 +157,7 @@ class ComponentsRequest(Request):
     )
     seed: int = Field(0, ge=0, lt=1 << 63, description="of the dropout")
     objective: str | None = Field(None, description="null: the one that the encoder was trained by")
-    hyperparameters: dict[str, int | float | str] | None = Field(
+    hyperparameters: Settings = Field(
         None, description="others than those in the encoder's record, or than the usual ones"
     )
     step: float = Field(

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.charts.heatmap import HEIGHT, add_heatmap
-from app.charts.style import BETWEEN, SEQUENTIAL, array, figure, mean, nothing, unknown
+from app.charts.style import BETWEEN, SEQUENTIAL, array, figure, mean, nothing, plain, unknown
 from app.statistics import Values
 
 _NOTHING = "There is no sentence to show."
@@ -38,7 +38,9 @@ def similarity_map(
         name,
         HEIGHT,
     )
-    colours = {"colorscale": SEQUENTIAL, "zmin": low, "zmax": high if high > low else low + _LEAST}
+    # Equal limits, or unknown ones, would leave the scale to Plotly.
+    limits = (low, high) if low < high else (high - _LEAST, high)
+    colours = {"colorscale": SEQUENTIAL, "zmin": limits[0], "zmax": limits[1]}
     add_heatmap(made, values, sentences, _TITLES, "cosine", colours)
     return made
 
@@ -74,7 +76,11 @@ def difference_map(difference: Values, sentences: Sequence[str], name: str) -> g
         "colorscale": BETWEEN,
         "zmin": -limit,
         "zmax": limit,
-        "colorbar": {"tickformat": "+.2~g"},
+        "colorbar": {
+            "tickmode": "array",
+            "tickvals": plain(np.array([-limit, 0.0, limit])),
+            "ticktext": [f"{-limit:.2g}", "0", f"+{limit:.2g}"],
+        },
     }
     told = [["" if np.isnan(one) else f"{one:+.3f}" for one in row] for row in values]
     add_heatmap(made, values, sentences, _TITLES, "second - first", colours, told)

@@ -58,7 +58,7 @@ def figure(alt: str, name: str, height: int) -> go.Figure:
         template=None,
         autosize=True,
         height=height,
-        meta={"alt": alt, "name": re.sub(r"[^\w.-]+", "-", name)[:80]},
+        meta={"alt": _encodable(alt), "name": re.sub(r"[^\w.-]+", "-", name)[:80]},
         font={"family": "system-ui, sans-serif", "size": 13, "color": _INK},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
@@ -91,8 +91,12 @@ def escaped(text: str) -> str:
 
     Plotly knows `&lt;` and numbers, but not `&quot;`: quotation marks stay.
     """
-    plain = html.escape(text.encode("utf-8", "replace").decode(), quote=False)
-    return plain.replace("%{", "&#37;{").replace("$", "&#36;")
+    return html.escape(_encodable(text), quote=False).replace("%{", "&#37;{").replace("$", "&#36;")
+
+
+def _encodable(text: str) -> str:
+    """Without lone surrogates, which JSON from a browser may hold, and of which no JSON is made."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def label(model: str, longest: int = 40) -> str:

@@ -144,10 +144,15 @@ class PairsTab:
         summary = _problems(table) + _correlated(names, scores, gold) + notes
         return (
             summary,
-            gr.Dataframe(rows, headers=headers, visible=True),
+            gr.Dataframe(rows, headers=headers, column_widths=_widths(len(headers)), visible=True),
             gr.DownloadButton(value=_saved(write_csv(headers, rows)), visible=True),
             *plots,
         )
+
+
+def _widths(columns: int) -> list[str | int]:
+    """Of the line, two sentences, and numbers."""
+    return ["5rem", "20rem", "20rem", *["8rem"] * (columns - 3)]
 
 
 def _saved(content: str) -> str:

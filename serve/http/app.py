@@ -49,7 +49,7 @@ def create_api(engine: Engine, keys: Sequence[bytes], page: ASGIApp | None = Non
         ("POST", "/v1/similarity", routes.similarity),
         ("POST", "/v1/search", routes.search),
         ("POST", "/v1/tokenize", routes.tokenize),
-        ("POST", "/v1/components", Components(routes)),
+        ("POST", "/v1/components", Components(engine, routes)),
         ("GET", "/v1/models", routes.models),
         ("GET", "/v1/models/{id}", routes.model),
         ("GET", "/v1/models/{id}/training", routes.training),

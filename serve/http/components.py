@@ -11,6 +11,7 @@ from serve.batching.jobs import Encoded
 from serve.batching.tokenising import tokenise
 from serve.components import Dropout, check_torch, choose_objective, take_apart
 from serve.contract import ComponentsRequest
+from serve.engine import Engine
 from serve.errors import overloaded
 from serve.http.answers import with_usage
 from serve.http.routes import Routes
@@ -23,9 +24,10 @@ _MOST_WAITING = 32
 class Components:
     """The handler, with a thread of its own: a page's curiosity must not hold up the others."""
 
-    def __init__(self, routes: Routes) -> None:
+    def __init__(self, engine: Engine, routes: Routes) -> None:
+        self._engine = engine
         self._routes = routes
-        self._dropout = Dropout()
+        self._dropout = Dropout(engine.params.batch_tokens)
         self._thread = ThreadPoolExecutor(1, "components")
         self._waiting = 0
 
@@ -58,6 +60,8 @@ class Components:
         name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters)
         if encoded is None:
             rows, truncated = tokenise(encoder, asked.anchors, asked.name, truncate=asked.truncate)
+            served = {one.version for one in self._engine.registry.encoders.values()}
+            self._dropout.forget(served)
             anchor, positive = self._dropout.views(encoder, rows, asked.seed)
             # Both views are encoded.
             used = Encoded(anchor.numpy(), [2 * len(row) for row in rows], truncated)

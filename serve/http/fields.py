@@ -3,9 +3,15 @@
 Not here: which request has which fields (contract.py).
 """
 
+from typing import Annotated
+
+from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 Input = str | list[int]
+
+# Of a hyperparameter that is a word; of one that is a whole number, which float64 has exactly.
+_LONGEST_WORD, _GREATEST_WHOLE = 40, 1 << 53
 
 
 def read_text(value: object, name: str) -> str:
@@ -73,6 +79,39 @@ def read_pairs(value: object) -> list[tuple[str, str]]:
             raise wrong(f"{name}: expected two texts, got {got}.")
         pairs.append((read_text(pair[0], f"{name}[0]"), read_text(pair[1], f"{name}[1]")))
     return pairs
+
+
+def read_hyperparameters(value: object) -> dict[str, float | str] | None:
+    """An object of numbers and words, or nothing."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise wrong(f"hyperparameters: expected an object, got {kind(value)}.")
+    return {name: _read_setting(name[:40], one) for name, one in value.items()}
+
+
+def _read_setting(name: str, value: object) -> float | str:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise wrong(
+            f"hyperparameters: expected a number or a word for {name!r}, got {kind(value)}."
+        )
+    if isinstance(value, str) and len(value) > _LONGEST_WORD:
+        raise wrong(f"hyperparameters: the word for {name!r} is too long; give a shorter one.")
+    if isinstance(value, int) and abs(value) > _GREATEST_WHOLE:
+        # torch takes whole numbers of 64 bits only; these are not exact in its arithmetic anyway.
+        raise wrong(
+            f"hyperparameters: the whole number for {name!r} is too large; write it as 1e30."
+        )
+    return value
+
+
+Settings = Annotated[
+    dict[str, int | float | str] | None,
+    PlainValidator(read_hyperparameters),
+    WithJsonSchema(
+        {"type": ["object", "null"], "additionalProperties": {"type": ["number", "string"]}}
+    ),
+]
 
 
 def kind(value: object) -> str:

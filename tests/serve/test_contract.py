@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from serve.contract import (
+    ComponentsRequest,
     EmbeddingsRequest,
     SearchRequest,
     SimilarityRequest,
@@ -24,12 +25,14 @@ PAIRS: dict[str, Any] = {"model": "m", "pairs": [["a", "b"]]}
 MATRIX: dict[str, Any] = {"models": ["m", "n"], "sources": ["a"], "targets": ["b", "c"]}
 SEARCH: dict[str, Any] = {"model": "m", "query": "q", "documents": ["a", "b"]}
 TOKENIZE: dict[str, Any] = {"model": "m", "input": "a text"}
+COMPONENTS: dict[str, Any] = {"model": "m", "anchors": ["a", "b"], "hyperparameters": {"ratio": 2}}
 VALID = [
     (EmbeddingsRequest, EMBEDDINGS),
     (SimilarityRequest, PAIRS),
     (SimilarityRequest, MATRIX),
     (SearchRequest, SEARCH),
     (TokenizeRequest, TOKENIZE),
+    (ComponentsRequest, COMPONENTS),
 ]
 GONE = object()
 
@@ -198,6 +201,42 @@ def test_search_and_tokenize_say_what_is_wrong_where(
 ) -> None:
     error = refused(kind, changed(content, changes))
     assert error.param == param
+    with pytest.raises(ApiError, match=message):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("changes", "param", "message"),
+    [
+        ({"anchors": ["a"]}, "anchors", r"^anchors: give 2 to 64 texts, got 1\.$"),
+        ({"anchors": ["a"] * 65}, "anchors", r"^anchors: give 2 to 64 texts, got 65\.$"),
+        ({"anchors": ["a", ""]}, "anchors", r"^anchors\[1\]: the text is empty"),
+        ({"anchors": "ab"}, "anchors", "^anchors: expected a list of texts, got a text"),
+        ({"anchors": GONE}, "anchors", "^anchors: missing"),
+        ({"positives": ["a"]}, "positives", "^positives: give one for each of the 2 .*, got 1"),
+        ({"positives": ["a", 3]}, "positives", r"^positives\[1\]: expected a text, got a number"),
+        ({"positives": []}, "positives", "^positives: the list is empty"),
+        ({"seed": -1}, "seed", "greater than or equal to 0, got -1"),
+        ({"seed": 1.5}, "seed", r"valid integer, got 1\.5"),
+        ({"seed": 1 << 63}, "seed", "^seed: .*less than"),
+        ({"step": 0}, "step", "greater than 0, got 0"),
+        ({"step": 10.5}, "step", r"less than or equal to 10, got 10\.5"),
+        ({"step": "1"}, "step", "valid number, got '1'"),
+        ({"objective": 3}, "objective", "valid string, got 3"),
+        ({"hyperparameters": []}, "hyperparameters", "expected an object, got a list"),
+        ({"hyperparameters": {"margin": True}}, "hyperparameters", "for 'margin', got true or fal"),
+        ({"hyperparameters": {"margin": [1]}}, "hyperparameters", "for 'margin', got a list"),
+        ({"hyperparameters": {"gate": "x" * 41}}, "hyperparameters", "word for 'gate' is too long"),
+        ({"hyperparameters": {"m" * 999: None}}, "hyperparameters", "'m{40}', got null"),
+        ({"hyperparameters": {"ratio": 10**400}}, "hyperparameters", "for 'ratio' is too large"),
+        ({"hyperparameters": {"ratio": -(10**30)}}, "hyperparameters", "for 'ratio' is too large"),
+    ],
+)
+def test_components_say_what_is_wrong_where(
+    changes: dict[str, Any], param: str, message: str
+) -> None:
+    error = refused(ComponentsRequest, changed(COMPONENTS, changes))
+    assert (error.code, error.param) == ("invalid_value", param)
     with pytest.raises(ApiError, match=message):
         raise error
 

@@ -11,12 +11,13 @@ from tests.serve.e2e.wire import JSON_TYPE, head, post
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-POSTS = ("/v1/embeddings", "/v1/similarity", "/v1/search", "/v1/tokenize")
+POSTS = ("/v1/embeddings", "/v1/similarity", "/v1/search", "/v1/tokenize", "/v1/components")
 GETS = ("/", "/docs", "/livez", "/metrics", "/openapi.json", "/readyz", "/v1/models", "/v1/results")
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PROPFIND", "PUT", "TRACE")
 FIELDS = (
     *("dimensions", "documents", "encoding_format", "input", "model", "models", "normalize"),
     *("pairs", "query", "sources", "targets", "top_k", "truncate", "user", "__class__"),
+    *("anchors", "positives", "objective", "hyperparameters", "seed", "step"),
 )
 HEADERS = (
     *("Accept", "Authorization", "Content-Encoding", "Content-Type", "Cookie", "Host", "Origin"),
@@ -90,6 +91,13 @@ class Nonsense:
             "/v1/similarity": {"pairs": [["a", "b"]]},
             "/v1/search": {"query": "a", "documents": ["b"], "top_k": 1},
             "/v1/tokenize": {"input": "a"},
+            "/v1/components": {
+                "anchors": ["a", "b"],
+                "positives": ["b", "c"],
+                "objective": "mpt",
+                "hyperparameters": {"margin": 1},
+                "step": 1,
+            },
         }
         content = right[path] | {"model": "first-1"}
         content[self._random.choice(list(content))] = self._value()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from tests.serve.e2e.nonsense import POSTS
 from tests.serve.e2e.process import eventually
 from tests.serve.e2e.wire import head, post
 
@@ -36,9 +37,10 @@ def test_logs_are_json_lines_without_any_text_of_a_request(server: Server) -> No
         {"model": "first-1", "input": secret, secret: 1},
         {"model": "first-1", "query": secret, "documents": [secret]},
         {"model": "first-1", "pairs": [[secret, secret]]},
+        {"model": "first-1", "anchors": [secret, secret], "objective": secret},
     ]
     before = len(server.records)
-    for path in ("/v1/embeddings", "/v1/search", "/v1/similarity", "/v1/tokenize"):
+    for path in POSTS:
         for body in bodies:
             server.post(path, body)
         server.ask(post(path, secret.encode()))
@@ -54,6 +56,8 @@ def test_logs_are_json_lines_without_any_text_of_a_request(server: Server) -> No
 
     eventually(lambda: of_requests()[-1:] and of_requests()[-1]["route"] == "/v1/results")
     assert secret not in (server.log + server.output).lower()
-    assert len(of_requests()) == 4 * (len(bodies) + 2) + 3  # the unknown method was no HTTP
+    assert (
+        len(of_requests()) == len(POSTS) * (len(bodies) + 2) + 3
+    )  # the unknown method was no HTTP
     for record in of_requests():
         assert {"time", "level", "request", "method", "route", "status", "ms"} <= record.keys()

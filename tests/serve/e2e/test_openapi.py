@@ -36,6 +36,7 @@ OPERATIONS = {
     ("POST", "/v1/similarity"),
     ("POST", "/v1/search"),
     ("POST", "/v1/tokenize"),
+    ("POST", "/v1/components"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/{id}"),
     ("GET", "/v1/models/{id}/training"),
@@ -54,7 +55,7 @@ def with_real_encoders(document: Any) -> Any:
     changed = json.loads(json.dumps(document))
     for schema in changed["components"]["schemas"].values():
         fields = schema.get("properties", {})
-        if "input" in fields or "query" in fields:
+        if fields.keys() & {"input", "query", "anchors"}:
             fields["model"] = known
         elif "pairs" in fields:
             fields["model"] = known | {"enum": [*known["enum"], None]}

@@ -24,6 +24,12 @@ ASKED: dict[str, dict[str, Any]] = {
     "/v1/similarity": {"model": "fake", "pairs": [[words(5), words(6)]]},
     "/v1/search": {"model": "fake", "query": words(5), "documents": [words(6)]},
     "/v1/tokenize": {"model": "fake", "input": words(5)},
+    "/v1/components": {
+        "model": "fake",
+        "anchors": [words(5), words(6)],
+        "positives": [words(7), words(8)],
+        "objective": "info_nce",
+    },
 }
 GETS = ["/v1/models", "/v1/results", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/"]
 COMPUTING = [path for path in ASKED if path != "/v1/tokenize"]

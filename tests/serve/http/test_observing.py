@@ -75,6 +75,12 @@ SECRETS: dict[str, dict[str, Any]] = {
     "/v1/similarity": {"model": "fake", "pairs": [[SECRET, SECRET]]},
     "/v1/search": {"model": "fake", "query": SECRET, "documents": [SECRET]},
     "/v1/tokenize": {"model": "fake", "input": SECRET},
+    "/v1/components": {
+        "model": "fake",
+        "anchors": [SECRET] * 2,
+        "positives": [SECRET] * 2,
+        "objective": "mpt",
+    },
 }
 
 

@@ -1,0 +1,140 @@
+"""What the page asks of the service: one list however long, and answers that are what they seem."""
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.client import ApiError
+from tests.app.properties import PROPERTY
+from tests.app.service import Service, answering, api, cosine, is_long
+
+MODELS = ["vicreg-42", "vicreg_modified-42"]
+
+
+def text(number: int) -> str:
+    return f"long {number}" if number % 7 == 0 else f"text {number}"
+
+
+@PROPERTY
+@given(count=st.integers(0, 1500), models=st.integers(1, 3))
+def test_pairs_of_many_requests_are_as_those_of_one(count: int, models: int) -> None:
+    names = [f"m{number}" for number in range(models)]
+    pairs = [(text(number), text(number + 3)) for number in range(count)]
+    found = api(Service()).pairs(names, pairs)
+    assert list(found) == names
+    for name in names:
+        assert found[name].cosines.tolist() == [cosine(name, *pair) for pair in pairs]
+        assert found[name].truncated == tuple(
+            f"pairs[{place}][{side}]"
+            for place, pair in enumerate(pairs)
+            for side in (0, 1)
+            if is_long(pair[side])
+        )
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 40, 300])
+def test_a_matrix_of_many_requests_is_as_that_of_one(count: int) -> None:
+    sentences = [text(number) for number in range(count)]
+    for name, found in api(Service()).matrix(MODELS, sentences).items():
+        expected = [[cosine(name, one, other) for other in sentences] for one in sentences]
+        assert np.array_equal(found.cosines, np.reshape(expected, (count, count)))
+        places = [place for place, one in enumerate(sentences) if is_long(one)]
+        assert sorted(found.truncated) == sorted(
+            f"{side}[{place}]" for side in ("sources", "targets") for place in places
+        )
+
+
+@pytest.mark.parametrize("count", [0, 1, 1023, 1024, 3000])
+@pytest.mark.parametrize("top", [1, 20, 5000])
+def test_a_search_of_many_requests_is_as_that_of_one(count: int, top: int) -> None:
+    documents = [text(number) for number in range(count)]
+    found = api(Service()).search("m", "music", documents, top)
+    scores = [cosine("m", "music", document) for document in documents]
+    best = sorted(range(count), key=lambda place: -scores[place])[:top]
+    assert [(one["index"], one["score"]) for one in found] == [(n, scores[n]) for n in best]
+    assert all(one["document"] == documents[one["index"]] for one in found)
+
+
+def test_an_encoder_that_is_named_twice_is_asked_once() -> None:
+    service = Service()
+    assert list(api(service).pairs(["m", "m"], [("a", "b")])) == ["m"]
+    assert [body["models"] for body in service.bodies] == [["m"]]
+
+
+def test_any_text_arrives_as_it_was_given() -> None:
+    pairs = [("\0 é 日本 🎻", '"\n\\')]
+    service = Service()
+    api(service).pairs(["m"], pairs)
+    assert service.bodies[0]["pairs"] == [list(pairs[0])]
+
+
+@pytest.mark.parametrize("model", ["a/b", "..", "a?b#c", "ü", ""])
+def test_an_encoders_name_is_one_part_of_the_path(model: str) -> None:
+    paths = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.raw_path)
+        return httpx.Response(200, json={})
+
+    api(handler).training(model)
+    assert b"?" not in paths[0]
+
+
+def test_components_are_passed_on_both_ways() -> None:
+    def handler(request: httpx.Request) -> httpx.Response:
+        assert (request.method, request.url.path) == ("POST", "/v1/components")
+        return httpx.Response(200, content=b'{"asked": %s}' % request.content)
+
+    body = {"model": "m", "anchors": ["a", "b"], "step": 0.1}
+    assert api(handler).components(body) == {"asked": body}
+
+
+def entry(similarities: object, model: str = "m", truncated: object = ()) -> object:
+    return {"model": model, "similarities": similarities, "truncated": truncated}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        {},
+        "data",
+        [],
+        [None],
+        [{"model": "m"}],
+        [entry([0.5], model="another")],
+        [entry([])],
+        [entry([0.5, 0.5])],
+        [entry([[0.5]])],
+        [entry(["high"])],
+        [entry([None])],
+        [entry([0.5], truncated=["pairs"])],
+        [entry([0.5], truncated=[3])],
+        [entry([0.5], truncated=None)],
+    ],
+)
+def test_an_answer_of_another_shape_is_refused_in_a_sentence(data: object) -> None:
+    service = answering(httpx.Response(200, json={"data": data}))
+    with pytest.raises(ApiError, match="an answer that this page cannot read") as caught:
+        service.pairs(["m"], [("a", "b")])
+    assert caught.value.kind == "refused"
+
+
+def test_cosines_that_are_no_numbers_are_refused() -> None:
+    content = b'{"data": [{"model": "m", "similarities": [NaN], "truncated": []}]}'
+    with pytest.raises(ApiError, match="cannot read"):
+        answering(httpx.Response(200, content=content)).pairs(["m"], [("a", "b")])
+
+
+@pytest.mark.parametrize("data", [None, 3, [3], [{}], [{"id": 3}]])
+def test_cards_of_another_shape_are_refused(data: object) -> None:
+    with pytest.raises(ApiError, match="cannot read"):
+        answering(httpx.Response(200, json={"data": data})).models()
+
+
+@pytest.mark.parametrize("data", [None, 3, [{}], [{"index": 9, "score": 1}], [{"index": 0}]])
+def test_results_of_another_shape_are_refused(data: object) -> None:
+    with pytest.raises(ApiError, match="cannot read"):
+        answering(httpx.Response(200, json={"data": data})).search("m", "q", ["a"], 1)

@@ -1,0 +1,45 @@
+"""The embedded sample as the page shows it."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from app import sample
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    """What is read is kept, which a test with another folder must not leave behind."""
+    yield
+    sample.graded_pairs.cache_clear()
+    sample.sentences.cache_clear()
+
+
+def test_there_are_three_hundred_graded_pairs() -> None:
+    pairs = sample.graded_pairs()
+    assert len(pairs) == 300
+    assert all(one.first and one.second and 0 <= one.gold <= 5 for one in pairs)
+    assert len({one.gold for one in pairs}) > 10
+
+
+@pytest.mark.parametrize("count", [0, 1, 12, 300])
+def test_sentences_are_spread_over_the_corpus(count: int) -> None:
+    everything = list(sample.sentences(10**6))
+    assert len(everything) == 2620
+    found = list(sample.sentences(count))
+    places = [everything.index(one) for one in found]
+    assert len(found) == count
+    assert all(found)
+    steps = [after - before for before, after in pairwise(places)]
+    assert not steps or max(steps) - min(steps) <= 1
+
+
+def test_without_the_folder_there_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample.graded_pairs.cache_clear()
+    sample.sentences.cache_clear()
+    monkeypatch.setattr(sample, "_PLACE", tmp_path)
+    assert (list(sample.graded_pairs()), list(sample.sentences(5))) == ([], [])

@@ -1,0 +1,233 @@
+"""What is behind POST /v1/components: which objective is asked, and the views of dropout."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.encoder import SentenceEncoder
+from pipeline.objectives import OBJECTIVES
+from pipeline.version import folder_version
+from serve.components import Dropout, check_torch, choose_objective, take_apart
+from serve.errors import ApiError
+from tests.objectives.conftest import make_views
+from tests.tiny import corpus
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from serve.registry import ServedEncoder
+    from tests.serve.conftest import Tiny
+
+TEXTS = corpus()[:5]
+BUDGET = 4096
+
+
+@pytest.fixture
+def copy(encoder: Path, reader: Tiny) -> ServedEncoder:
+    """An encoder whose folder a test may change."""
+    folder = encoder.parent / "copy"
+    shutil.copytree(reader.folder, folder)
+    return replace(reader.served, folder=folder)
+
+
+def trained(encoder: ServedEncoder, **record: Any) -> ServedEncoder:
+    (encoder.folder / "triad.json").write_text(json.dumps(record), encoding="utf-8")
+    return encoder
+
+
+class TestChoosing:
+    def test_null_is_the_encoders_own_with_its_hyperparameters(self, copy: ServedEncoder) -> None:
+        trained(copy, objective="mpt", hyperparameters={"margin": 0.5})
+        name, objective = choose_objective(copy, None, None)
+        assert (name, asdict(objective)) == ("mpt", {"margin": 0.5})
+
+    def test_changes_are_made_to_the_record_of_the_own_objective(self, copy: ServedEncoder) -> None:
+        record = {"margin": 0.5, "ratio": 1.25, "temperature": 0.1}
+        trained(copy, objective="vicreg_modified", hyperparameters=record)
+        for name in (None, "vicreg_modified"):
+            _, objective = choose_objective(copy, name, {"margin": 1.0})
+            assert asdict(objective).items() >= (record | {"margin": 1.0}).items()
+
+    def test_another_objective_has_its_defaults(self, copy: ServedEncoder) -> None:
+        trained(copy, objective="mpt", hyperparameters={"margin": 0.5})
+        _, objective = choose_objective(copy, "mhe_modified", {"ratio": 2})
+        assert objective == OBJECTIVES["mhe_modified"](ratio=2)
+
+    @pytest.mark.parametrize("record", [{}, {"objective": None}, []])
+    def test_an_encoder_without_a_record_needs_one_named(
+        self, copy: ServedEncoder, record: Any
+    ) -> None:
+        (copy.folder / "triad.json").write_text(json.dumps(record), encoding="utf-8")
+        with pytest.raises(ApiError, match="was not trained here, so give one of info_nce, ") as it:
+            choose_objective(copy, None, None)
+        assert (it.value.status, it.value.param) == (400, "objective")
+        assert choose_objective(copy, "mpt", None)[0] == "mpt"
+
+    @pytest.mark.parametrize(
+        ("name", "changes", "message"),
+        [
+            ("vicregg", {}, "unknown objective 'vicregg'; did you mean 'vicreg'"),
+            ("x" * 9999, {}, "unknown objective 'x{100}'; Known: info_nce, "),
+            ("mpt", {"margins": 1}, "hyperparameters: mpt has no 'margins'; it has margin"),
+            ("mpt", {"margin": 3}, r"hyperparameters: MPT\.margin: 3 is out of range"),
+            ("mpt", {"margin": "wide"}, r"MPT\.margin: expected a number \(cosine\), got 'wide'"),
+            ("vicreg_modified", {"gate": "open"}, r"\.gate: 'open' is not one of 'cross_view', "),
+        ],
+    )
+    def test_what_there_is_not_is_refused(
+        self, reader: Tiny, name: str, changes: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(ApiError, match=message) as caught:
+            choose_objective(reader.served, name, changes)
+        assert caught.value.status == 400
+        assert caught.value.message.endswith(".")
+        assert len(caught.value.message) < 700
+
+
+class TestDropout:
+    def rows(self, encoder: ServedEncoder) -> list[list[int]]:
+        return encoder.tokenizer.encode(TEXTS)
+
+    def views(self, dropout: Dropout, encoder: ServedEncoder, seed: int = 0) -> np.ndarray:
+        return np.stack([x.numpy() for x in dropout.views(encoder, self.rows(encoder), seed)])
+
+    def test_the_two_views_differ_and_are_near(self, reader: Tiny) -> None:
+        first, second = self.views(Dropout(BUDGET), reader.served)
+        assert first.shape == second.shape == (5, reader.served.dimension)
+        assert np.abs(first - second).max() > 1e-3
+        cosine = np.sum(first * second, axis=1) / np.prod(
+            [np.linalg.norm(x, axis=1) for x in (first, second)], axis=0
+        )
+        assert cosine.min() > 0.5
+
+    def test_a_seed_gives_the_same_views_whatever_else_draws(self, reader: Tiny) -> None:
+        dropout = Dropout(BUDGET)
+        before = self.views(dropout, reader.served, 7)
+        torch.rand(100)
+        assert np.array_equal(self.views(dropout, reader.served, 7), before)
+        assert np.array_equal(self.views(Dropout(BUDGET), reader.served, 7), before)
+        assert not np.array_equal(self.views(dropout, reader.served, 8), before)
+
+    def test_nobody_elses_random_numbers_change(self, reader: Tiny) -> None:
+        state = torch.get_rng_state()
+        self.views(Dropout(BUDGET), reader.served)
+        assert torch.equal(torch.get_rng_state(), state)
+
+    def test_several_threads_get_each_its_own(self, reader: Tiny) -> None:
+        dropout, seeds = Dropout(BUDGET), [1, 2, 3, 1, 2, 3]
+        start = threading.Barrier(len(seeds))
+
+        def one(seed: int) -> np.ndarray:
+            start.wait()
+            return self.views(dropout, reader.served, seed)
+
+        with ThreadPoolExecutor(len(seeds)) as pool:
+            found = list(pool.map(one, seeds))
+        for seed, views in zip(seeds, found, strict=True):
+            assert np.array_equal(views, self.views(dropout, reader.served, seed))
+
+    def test_long_lists_go_through_the_encoder_in_parts(
+        self, reader: Tiny, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sizes = []
+        dropout = Dropout(2 * max(map(len, self.rows(reader.served))))
+        self.views(dropout, reader.served)
+        (loaded,) = dropout._loaded.values()
+        loaded.model.register_forward_pre_hook(
+            lambda _, __, given: sizes.append(len(given["input_ids"])), with_kwargs=True
+        )
+        self.views(dropout, reader.served)
+        assert sizes == [2, 2, 1] * 2
+
+    def test_an_encoder_is_loaded_once_and_two_are_kept(
+        self, reader: Tiny, copy: ServedEncoder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        loads = []
+
+        def load(folder: Path, device: str) -> SentenceEncoder:
+            loads.append(folder)
+            return reader.reference
+
+        monkeypatch.setattr(SentenceEncoder, "load", load)
+        dropout, versions = Dropout(BUDGET), []
+        for number in range(3):
+            (copy.folder / "more.txt").write_text(str(number), encoding="utf-8")
+            versions.append(folder_version(copy.folder))
+            for _ in range(2):
+                self.views(dropout, replace(copy, version=versions[-1]))
+        assert len(loads) == 3
+        assert list(dropout._loaded) == versions[1:]
+        dropout.forget([versions[2], "another"])
+        assert list(dropout._loaded) == versions[2:]
+
+    @pytest.mark.parametrize("gone", [False, True])
+    def test_a_folder_that_is_no_longer_the_served_one_is_not_taken_for_it(
+        self, copy: ServedEncoder, *, gone: bool
+    ) -> None:
+        if gone:
+            shutil.rmtree(copy.folder)
+        else:
+            trained(copy, objective="mpt")
+        with pytest.raises(ApiError, match="is no longer what is served") as caught:
+            self.views(Dropout(BUDGET), copy)
+        assert (caught.value.status, caught.value.code) == (503, "loading")
+
+
+class TestTakingApart:
+    @pytest.mark.parametrize("name", OBJECTIVES)
+    def test_a_step_has_the_length_asked_for(self, name: str) -> None:
+        """The moved anchor's angle to the old one is atan(length of its step)."""
+        anchor, positive = make_views(seed=2)
+        objective = OBJECTIVES[name]()
+        gradient = objective.anchor_gradient(anchor, positive)
+        length = gradient.norm(dim=1)
+        step = 0.1 * length / length[length > 0].mean()
+        h = torch.nn.functional.normalize(objective.normalise(anchor), dim=1)
+        p = torch.nn.functional.normalize(objective.normalise(positive), dim=1)
+        moved = h - step[:, None] * torch.nn.functional.normalize(gradient, dim=1)
+        after = torch.cosine_similarity(moved, p)
+        told = take_apart(objective, anchor, positive, 0.1)["step"]["positive"]
+        np.testing.assert_allclose(told["after"], after, atol=1e-5)
+        np.testing.assert_allclose(told["before"], (h * p).sum(dim=1), atol=1e-5)
+
+    @pytest.mark.parametrize("name", OBJECTIVES)
+    def test_vectors_without_length_are_no_fault(self, name: str) -> None:
+        anchor, positive = make_views()
+        anchor[1], positive[2] = 0, 0
+        told = take_apart(OBJECTIVES[name](), anchor, positive, 0.1)
+        assert all(np.isfinite(told[key]).all() for key in ("cosines", "own_cosines", "weight"))
+        assert np.isfinite(told["step"]["positive"]["after"]).all()
+
+    def test_where_no_anchor_is_open_nothing_moves(self) -> None:
+        anchor, _ = make_views()
+        step = take_apart(OBJECTIVES["mpt"](margin=0.0), anchor, anchor, 1.0)["step"]
+        for told in (step["positive"], step["hardest_negative"]):
+            np.testing.assert_allclose(told["after"], told["before"], atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", ["torch", "transformers"])
+def test_without_torch_it_is_said_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    monkeypatch.setattr("serve.components.find_spec", lambda name: name != missing or None)
+    with pytest.raises(ApiError, match="install torch and transformers") as caught:
+        check_torch()
+    assert (caught.value.status, caught.value.code) == (501, "torch_missing")
+
+
+def test_an_import_that_is_blocked_is_as_good_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def blocked(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr("serve.components.find_spec", blocked)
+    with pytest.raises(ApiError, match="has no torch"):
+        check_torch()
