@@ -10,7 +10,9 @@ from typing import Any
 import fastapi
 import gradio as gr
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.responses import FileResponse
 
+from app import ICON
 from app.client import Api, ApiError
 from app.shared import Shared, Shown, alert
 from app.tabs.gradient import GradientTab
@@ -55,6 +57,7 @@ def create_app(api_url: str, root_path: str = "") -> fastapi.FastAPI:
         css=CSS,
         head=HEAD,
     )
+    app.add_api_route("/favicon.ico", lambda: FileResponse(ICON, media_type="image/svg+xml"))
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BYTES)
     return app
 
@@ -74,10 +77,14 @@ def create_page(api: Api) -> gr.Blocks:
         )
         status = gr.HTML(elem_id="status")
         with gr.Row():
-            first = gr.Dropdown([], label="Original encoder", elem_id="first", interactive=True)
-            second = gr.Dropdown([], label="Modified encoder", elem_id="second", interactive=True)
+            first = gr.Dropdown(
+                [], label="Original encoder", elem_id="first", interactive=True, min_width=260
+            )
+            second = gr.Dropdown(
+                [], label="Modified encoder", elem_id="second", interactive=True, min_width=260
+            )
             key = gr.Textbox(
-                label="API key", type="password", visible=False, elem_id="key", max_length=1000
+                "", label="API key", type="password", visible=False, elem_id="key", max_length=1000
             )
         timer = gr.Timer(_LOOK_AGAIN, active=False)
         shared = Shared(api, first, second, key, timer)

@@ -52,29 +52,28 @@ class Shared:
         """The inputs of every handler: both encoders and the key."""
         return [self.first, self.second, self.key]
 
-    def guarded(self, handler: Handler, inputs: Sequence[Any], outputs: Sequence[Any]) -> "Guarded":
-        """A handler of this page; its notice is placed here."""
-        return Guarded(handler, [*self.chosen, *inputs], outputs, self.timer)
+    def guarded(
+        self, handler: Handler, inputs: Sequence[Any], notice: gr.HTML, outputs: Sequence[Any]
+    ) -> "Guarded":
+        """A handler that takes both encoders and the key before its inputs."""
+        return Guarded(handler, [*self.chosen, *inputs], [notice, self.timer, *outputs])
+
+
+def place_notice() -> gr.HTML:
+    """Where a tab says what went wrong; nothing is seen of it while all is well."""
+    return gr.HTML(elem_classes="notice")
 
 
 class Guarded:
     """A handler whose failures become a sentence in its tab, and what calls it.
 
-    Its own inputs come after the chosen encoders and the key. Before its outputs stand the notice,
-    and the timer that looks for a service which is down.
+    Its outputs come after the notice and the timer that looks for a service which is down.
     """
 
-    def __init__(
-        self,
-        handler: Handler,
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
-        timer: gr.Timer,
-    ) -> None:
+    def __init__(self, handler: Handler, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self._handler = handler
         self._inputs = list(inputs)
-        self._own = len(outputs)
-        self._outputs = [gr.HTML(elem_classes="notice"), timer, *outputs]
+        self._outputs = list(outputs)
 
     def on(self, trigger: Any, only: Shown | None = None, **options: Any) -> Any:
         """Call it on an event, or only while a tab is shown; returns the event of its end."""
@@ -96,7 +95,7 @@ class Guarded:
             except (ApiError, InputError, TableError) as error:
                 down = isinstance(error, ApiError) and error.kind == "down"
                 timer = gr.Timer(active=True) if down else gr.skip()
-                return alert(str(error)), timer, *[gr.skip()] * self._own
+                return alert(str(error)), timer, *[gr.skip()] * (len(self._outputs) - 2)
 
         return run
 

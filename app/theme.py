@@ -38,7 +38,8 @@ THEME = gr.themes.Base(
 
 CSS = f"""
 :root {{ --first: {COLOURS[0]}; --second: {COLOURS[1]}; --edge: #64748b; }}
-.gradio-container {{ max-width: 1280px !important; margin: 0 auto !important; }}
+gradio-app, .gradio-container, .main {{ min-width: 0 !important; max-width: 100vw; }}
+.gradio-container {{ max-width: min(1280px, 100vw) !important; margin: 0 auto !important; }}
 #intro h1 {{ font-size: 1.9rem; margin: 0 0 .2rem; }}
 #intro p {{ font-size: 1.05rem; max-width: 46rem; margin: 0; }}
 h3 {{ font-size: 1.05rem; margin: .6rem 0 .2rem; }}
@@ -78,7 +79,7 @@ h3.first, h3.second, caption.first, caption.second, .score h3 {{ padding-left: .
 :focus-visible {{ outline: 3px solid var(--second) !important; outline-offset: 2px; }}
 @media (max-width: 640px) {{
     .scores, .sides {{ grid-template-columns: 1fr; }}
-    .gradio-container {{ padding: .5rem !important; }}
+    .gradio-container .main {{ padding: .5rem !important; }}
 }}
 @media (prefers-reduced-motion: reduce) {{
     * {{ animation: none !important; transition: none !important; }}
@@ -131,10 +132,4 @@ _CHARTS = """
     new MutationObserver(later).observe(document.documentElement, {childList: true, subtree: true});
 })();
 """
-# In the page itself: browsers would ask for /favicon.ico, which the service has not.
-_ICON = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E"
-    "%3Ccircle cx='5' cy='8' r='5' fill='%23c2570c'/%3E"
-    "%3Ccircle cx='11' cy='8' r='5' fill='%233b82f6' fill-opacity='.8'/%3E%3C/svg%3E"
-)
-HEAD = f'<link rel="icon" href="{_ICON}"><script>{_CHARTS}</script>'
+HEAD = f"<script>{_CHARTS}</script>"

@@ -25,6 +25,7 @@ from app.charts.style import (
 from app.statistics import Values
 
 _NOTHING = "There is no anchor to show."
+_SIDES = ("anchor", "negative")  # rows and columns
 _BARS = 300  # pixels
 # Dissipations that differ by more than this factor are drawn on an axis each.
 _COMPARABLE = 20.0
@@ -63,7 +64,7 @@ def dissipation_chart(
                 "line": {"color": COLOURS[place], "width": 1.5},
             },
             customdata=names(sentences),
-            hovertemplate="anchor %{x}: %{customdata}<br><b>dissipation %{y:.4g}</b>"
+            hovertemplate="anchor %{x}: %{customdata}<br><b>dissipation %{y:.4~g}</b>"
             "<extra></extra>",
             yaxis="y2" if apart and place else "y",
         )
@@ -71,7 +72,7 @@ def dissipation_chart(
         barmode="group",
         bargap=0.25,
         xaxis={"title": {"text": "anchor"}, "showgrid": False, **_ticks(len(sentences))},
-        yaxis={"title": {"text": "dissipation"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "dissipation", "standoff": 8}, "rangemode": "tozero"},
     )
     if apart:
         made.update_layout(
@@ -92,28 +93,26 @@ def weight_map(weight: Values, sentences: Sequence[str], model: str) -> go.Figur
     Colours go with the square root of the share, from 0 to all, so that even shares can be told
     from none; objectives with weights below 0 get a scale of two directions.
     """
-    name = f"weight-{model}"
     if not len(sentences):
-        return nothing(_NOTHING, name)
+        return nothing(_NOTHING, f"weight-{model}")
     share = shares(array(weight))
     hardest = mean(np.nanmax(np.abs(share), axis=1, initial=0.0), ".0%")
     made = figure(
         f"Share of each negative in the weight of its anchor by {model}, {len(sentences)} anchors; "
         f"the largest share of an anchor is {hardest} on average.{_gaps(share)}",
-        name,
+        f"weight-{model}",
         HEIGHT,
     )
     colours = share_colours(signed=bool((share < 0).any()))
     told = [["" if np.isnan(one) else f"{one:.1%}" for one in row] for row in share]
-    add_heatmap(made, root(share), sentences, ("anchor", "negative"), "share", colours, told)
+    add_heatmap(made, root(share), sentences, _SIDES, "share", colours, told)
     return made
 
 
 def ratio_map(ratio: Values, sentences: Sequence[str], model: str) -> go.Figure:
     """Pull on the positive per push on each negative, (N, N), on a log-symmetric scale."""
-    name = f"ratio-{model}"
     if not len(sentences):
-        return nothing(_NOTHING, name)
+        return nothing(_NOTHING, f"ratio-{model}")
     values = array(ratio)
     np.fill_diagonal(values, np.nan)
     known = values[np.isfinite(values)]
@@ -127,12 +126,11 @@ def ratio_map(ratio: Values, sentences: Sequence[str], model: str) -> go.Figure:
     made = figure(
         f"Ratio of each anchor and negative by {model}, {len(sentences)} anchors,{span} (colours "
         f"on a logarithmic scale).{cut}{_gaps(values)}",
-        name,
+        f"ratio-{model}",
         HEIGHT,
     )
     told = [["" if np.isnan(one) else f"{one:.4g}" for one in row] for row in values]
-    titles = ("anchor", "negative")
-    add_heatmap(made, logarithmic(values), sentences, titles, "ratio", ratio_colours(), told)
+    add_heatmap(made, logarithmic(values), sentences, _SIDES, "ratio", ratio_colours(), told)
     return made
 
 

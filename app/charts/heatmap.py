@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from app.charts.style import label, names, plain
 from app.statistics import Values
 
-HEIGHT = 440  # pixels
+HEIGHT = 470  # pixels
 _BAR = 290  # pixels, the length of the colours' bar
 _TICKS = 8  # about so many numbers on a side
 
@@ -56,7 +56,8 @@ def add_heatmap(
             "colorbar": {
                 # Above the map: beside it, it would take a third of a phone's width.
                 "orientation": "h",
-                "x": 0.5,
+                "x": 0,
+                "xanchor": "left",
                 "y": 1,
                 "yanchor": "bottom",
                 "lenmode": "pixels",
@@ -79,7 +80,11 @@ def add_heatmap(
     }
     made.update_layout(
         margin={"t": 6, "b": 6},
-        xaxis={**axis, "title": {"text": label(titles[1]), "standoff": 8}},
+        xaxis={
+            **axis,
+            "constraintoward": "left",
+            "title": {"text": label(titles[1]), "standoff": 8},
+        },
         yaxis={
             **axis,
             "title": {"text": label(titles[0]), "standoff": 8},

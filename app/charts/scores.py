@@ -51,7 +51,7 @@ def gold_chart(
         made,
         (grades, scores),
         pairs,
-        "grade %{x:g}, cosine %{y:.3f}",
+        "grade %{x:.4~g}, cosine %{y:.3f}",
         marker={"color": COLOURS[place], "symbol": SYMBOLS[place]},
         showlegend=False,
     )
@@ -114,7 +114,7 @@ def agreement_chart(
                 made,
                 (x[chosen], y[chosen]),
                 [pair for pair, one in zip(pairs, chosen, strict=True) if one],
-                "ranks %{x:g} and %{y:g}",
+                "ranks %{x:.6~g} and %{y:.6~g}",
                 marker={"color": colour, "symbol": symbol},
                 name=name,
                 showlegend=True,

@@ -36,6 +36,7 @@ BETWEEN = (
 # Signed numbers that are no difference of the encoders.
 SIGNED = ((0.0, "#762a83"), (0.25, "#a978b8"), (0.5, _MIDDLE), (0.75, "#6bae73"), (1.0, "#0d652d"))
 
+_FONT = "system-ui, sans-serif"
 _INK = "#334155"  # in exported files, which have no theme
 _GRID = "#cbd5e1"
 _WIDTH, _LONGEST = 54, 300  # characters of a line (a phone has room for them), of a sentence
@@ -59,7 +60,7 @@ def figure(alt: str, name: str, height: int) -> go.Figure:
         autosize=True,
         height=height,
         meta={"alt": _encodable(alt), "name": re.sub(r"[^\w.-]+", "-", name)[:80]},
-        font={"family": "system-ui, sans-serif", "size": 13, "color": _INK},
+        font={"family": _FONT, "size": 13, "color": _INK},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         margin={"l": 10, "r": 10, "t": 30, "b": 10},
@@ -69,7 +70,7 @@ def figure(alt: str, name: str, height: int) -> go.Figure:
             "align": "left",
             "bgcolor": "#1e293b",
             "bordercolor": NEUTRAL,
-            "font": {"color": "#ffffff", "size": _SMALL},
+            "font": {"family": _FONT, "color": "#ffffff", "size": _SMALL},
         },
         xaxis=axis,
         yaxis=axis,

@@ -78,7 +78,7 @@ def _add_curve(
         legendgroup=str(place),
         line={"color": COLOURS[place], "dash": DASHES[place], "width": 2},
         marker={**shape, "size": 7},
-        hovertemplate="step %{x}: %{y:.4g}<extra></extra>",
+        hovertemplate="step %{x}: %{y:.4~g}<extra></extra>",
     )
     if key == _BEST:
         best = int(np.nanargmax(values))
@@ -89,7 +89,7 @@ def _add_curve(
             name=f"best: {values[best]:.1f}",
             legendgroup=str(place),
             marker={**shape, "symbol": "star", "size": 15},
-            hovertemplate="best step %{x}: %{y:.4g}<extra></extra>",
+            hovertemplate="best step %{x}: %{y:.4~g}<extra></extra>",
         )
 
 

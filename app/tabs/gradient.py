@@ -12,7 +12,7 @@ import numpy as np
 
 from app import sample
 from app.charts.gradient import Step, dissipation_chart, ratio_map, step_chart, weight_map
-from app.shared import InputError, Shared, Shown, check_chosen, cut_note, read_lines
+from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice, read_lines
 from app.statistics import Values
 
 MOST = 32
@@ -72,6 +72,7 @@ class GradientTab:
                 for name, label, low, high, step in _SLIDERS
             ]
         button = gr.Button("Show the gradient", variant="primary", elem_id="show-gradient")
+        notice = place_notice()
         settings = gr.HTML(elem_id="gradient-settings")
         charts = [gr.Plot(show_label=False, container=False, elem_id="dissipation")]
         for kind in ("weight", "ratio", "step"):
@@ -83,8 +84,8 @@ class GradientTab:
                             gr.Plot(show_label=False, container=False, elem_id=f"{kind}-{place}")
                         )
         inputs = [anchors, positives, seed, size, *sliders]
-        self._shown = shared.guarded(self._show, inputs, [settings, *charts])
-        self._set = shared.guarded(self._own, [], sliders)
+        self._shown = shared.guarded(self._show, inputs, notice, [settings, *charts])
+        self._set = shared.guarded(self._own, [], notice, sliders)
         self._shown.on(button.click)
         for slider in (*sliders, size):
             self._shown.on(slider.input, trigger_mode="always_last", show_progress="hidden")

@@ -9,7 +9,7 @@ import numpy as np
 from app import sample
 from app.charts.matrix import difference_map, similarity_map
 from app.ordering import cluster_order
-from app.shared import Shared, Shown, check_chosen, cut_note, read_lines
+from app.shared import Shared, Shown, check_chosen, cut_note, place_notice, read_lines
 
 MOST = 40
 _LISTED = "<details><summary>The sentences in this order</summary><ol>{}</ol></details>"
@@ -31,7 +31,7 @@ class MatrixTab:
         with gr.Row():
             button = gr.Button("Compare all", variant="primary", elem_id="compare-all", scale=2)
             ordered = gr.Checkbox(value=True, label="Put like sentences beside each other", scale=1)
-        notes = gr.HTML()
+        notice, notes = place_notice(), gr.HTML()
         titles, plots = [], []
         with gr.Row():
             for place in ("first", "second"):
@@ -41,7 +41,7 @@ class MatrixTab:
         with gr.Row(), gr.Column(min_width=340, elem_classes="half"):
             titles.append(gr.HTML())
             plots.append(gr.Plot(show_label=False, container=False, elem_id="map-difference"))
-        self._shown = shared.guarded(self._show, [text, ordered], [notes, *titles, *plots])
+        self._shown = shared.guarded(self._show, [text, ordered], notice, [notes, *titles, *plots])
         for trigger in (button.click, ordered.input):
             self._shown.on(trigger)
 

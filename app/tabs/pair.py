@@ -9,7 +9,7 @@ import gradio as gr
 from app import disagreement, sample
 from app.charts.pair import PairSide, pair_chart
 from app.client import Api, Similarities
-from app.shared import InputError, Shared, Shown, check_chosen, cut_note
+from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice
 from app.statistics import density, percentile
 
 EXAMPLE = ("A man is playing a guitar.", "Nobody is playing a guitar.")
@@ -41,12 +41,17 @@ class PairTab:
     def __init__(self, shared: Shared) -> None:
         self._api = shared.api
         with gr.Row(equal_height=True):
-            self.a = gr.Textbox(EXAMPLE[0], label="Sentence", lines=2, max_length=_LONGEST)
-            self.b = gr.Textbox(EXAMPLE[1], label="Other sentence", lines=2, max_length=_LONGEST)
+            self.a = gr.Textbox(
+                EXAMPLE[0], label="Sentence", lines=2, max_length=_LONGEST, min_width=260
+            )
+            self.b = gr.Textbox(
+                EXAMPLE[1], label="Other sentence", lines=2, max_length=_LONGEST, min_width=260
+            )
         with gr.Row():
             button = gr.Button("Compare", variant="primary", elem_id="compare", scale=3)
             link = gr.Button("Copy link to this view", elem_id="copy-link", scale=1)
         gr.HTML('<p id="link-copied" role="status"></p>', elem_classes="quiet")
+        notice = place_notice()
         scores = gr.HTML(elem_id="pair-scores")
         chart = gr.Plot(show_label=False, container=False, elem_id="pair-chart")
         self.examples = gr.Radio(
@@ -56,8 +61,8 @@ class PairTab:
             elem_id="examples",
             visible=False,
         )
-        self._compared = shared.guarded(self._compare, [self.a, self.b], [scores, chart])
-        self._found = shared.guarded(self._find, [], [self.examples])
+        self._compared = shared.guarded(self._compare, [self.a, self.b], notice, [scores, chart])
+        self._found = shared.guarded(self._find, [], gr.HTML(visible=False), [self.examples])
         self._shown = [shared.first, shared.second, self.a, self.b]
         for trigger in (button.click, self.a.submit, self.b.submit):
             self._compare_on(trigger)

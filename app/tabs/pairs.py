@@ -11,7 +11,7 @@ import numpy as np
 from app import sample
 from app.charts.scores import agreement_chart, gold_chart
 from app.pair_table import MOST_PAIRS, PairTable, read_pairs, write_csv
-from app.shared import Guarded, InputError, Shared, check_chosen, cut_note
+from app.shared import Guarded, InputError, Shared, check_chosen, cut_note, place_notice
 from app.statistics import Correlation, correlations, difference, ranks
 
 _STEP = 100  # pairs of a request, after which the progress is shown
@@ -39,6 +39,7 @@ class PairsTab:
         with gr.Row():
             button = gr.Button("Score the pairs", variant="primary", elem_id="score-pairs")
             example = gr.Button("Fill in graded pairs of the sample", elem_id="sample-pairs")
+        notice = place_notice()
         summary = gr.HTML(elem_id="pairs-summary")
         table = gr.Dataframe(
             headers=list(_HEADERS),
@@ -55,9 +56,10 @@ class PairsTab:
             first_chart = gr.Plot(show_label=False, container=False, visible=False)
             second_chart = gr.Plot(show_label=False, container=False, visible=False)
         score = shared.guarded(
-            self._score, [self._text], [summary, table, download, first_chart, second_chart]
+            self._score, [self._text], notice, [summary, table, download, first_chart, second_chart]
         )
-        read = Guarded(self._read, [self._file], [self._text, self._file], shared.timer)
+        outputs = [notice, shared.timer, self._text, self._file]
+        read = Guarded(self._read, [self._file], outputs)
         for trigger in (button.click, read.on(self._file.upload).then):
             score.on(trigger, queue=True, show_progress="full", concurrency_limit=2)
         example.click(self._example, None, [self._text], queue=False, api_visibility="private")

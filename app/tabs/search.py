@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from app import sample
-from app.shared import InputError, Shared, Shown, check_chosen, read_lines
+from app.shared import InputError, Shared, Shown, check_chosen, place_notice, read_lines
 
 MOST = 1000
 _SENTENCES = 300
@@ -22,6 +22,7 @@ class SearchTab:
             query = gr.Textbox(_QUERY, label="Query", max_length=20_000, elem_id="query", scale=4)
             top = gr.Slider(3, 20, 8, step=1, label="Results", scale=1)
         button = gr.Button("Search", variant="primary", elem_id="search")
+        notice = place_notice()
         found = gr.HTML(elem_id="found")
         with gr.Accordion(f"Sentences that are searched, one a line, up to {MOST:,}", open=False):
             text = gr.Textbox(
@@ -33,7 +34,7 @@ class SearchTab:
                 max_length=MOST * 500,
                 elem_id="corpus",
             )
-        self._shown = shared.guarded(self._show, [query, text, top], [found])
+        self._shown = shared.guarded(self._show, [query, text, top], notice, [found])
         for trigger in (button.click, query.submit, top.release):
             self._shown.on(trigger)
 

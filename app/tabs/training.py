@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from app.charts.training import MEASURES, curve_chart
-from app.shared import Shared, Shown, check_chosen
+from app.shared import Shared, Shown, check_chosen, place_notice
 
 
 class TrainingTab:
@@ -15,6 +15,7 @@ class TrainingTab:
 
     def __init__(self, shared: Shared) -> None:
         self._api = shared.api
+        notice = place_notice()
         summary = gr.HTML(elem_id="training-summary")
         charts = []
         with gr.Row():
@@ -25,7 +26,7 @@ class TrainingTab:
                         gr.Plot(show_label=False, container=False, elem_id=f"curve-{measure}")
                     )
         table = gr.HTML(elem_id="results")
-        self._shown = shared.guarded(self._show, [], [summary, table, *charts])
+        self._shown = shared.guarded(self._show, [], notice, [summary, table, *charts])
 
     def on(self, trigger: Any, only: Shown | None = None) -> None:
         """Show it on an event."""

@@ -12,11 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Mount, Route
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from app import ICON
 from serve.engine import Engine
 from serve.errors import ApiError
 from serve.http.bodies import Bodies, ClientGone, error_response, json_response
@@ -85,7 +86,7 @@ def create_api(engine: Engine, keys: Sequence[bytes], page: ASGIApp | None = Non
                 for way, path, handler in table
             ),
             Mount("/docs/assets", StaticFiles(directory=ASSETS)),
-            *([] if page is None else [Route("/demo", _to_page), Mount("/demo", page)]),
+            *([] if page is None else _page_routes(page)),
         ],
         middleware=middleware,
         exception_handlers={HTTPException: _http_exception},
@@ -134,6 +135,14 @@ async def _http_exception(request: Request, error: Exception) -> Response:
         message = f"there is nothing at {path}; GET /docs lists the routes."
         refusal = ApiError(error.status_code, "not_found", message, headers=error.headers)
     return error_response(refusal)
+
+
+def _page_routes(page: ASGIApp) -> list[BaseRoute]:
+    return [Route("/demo", _to_page), Route("/favicon.ico", _icon), Mount("/demo", page)]
+
+
+async def _icon(_: Request) -> Response:
+    return FileResponse(ICON, media_type="image/svg+xml")
 
 
 async def _to_page(_: Request) -> Response:

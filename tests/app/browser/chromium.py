@@ -48,10 +48,8 @@ class View:
 
 
 VIEWS = [
-    View("desktop-light", 1440, 900, dark=False),
-    View("desktop-dark", 1440, 900, dark=True),
-    View("phone-light", 390, 844, dark=False),
-    View("phone-dark", 390, 844, dark=True),
+    View("desktop", 1440, 900, dark=False),
+    View("phone", 390, 844, dark=True),
 ]
 
 
@@ -85,16 +83,21 @@ class Visit:
         expect(drawn).to_have_attribute("aria-label", re.compile(f"{re.escape(alt)}."))
 
     def hold(self, name: str) -> None:
-        """What must be true of every page at any time; keeps a picture of it."""
+        """What must be true of every page at any time, light and dark; keeps pictures of it."""
         self.page.wait_for_timeout(500)  # what changed last has faded in
         expect(self.page.locator(".pending")).to_have_count(0)
-        SCREENSHOTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}-{self.view.name}.png", full_page=True)
         assert not self.problems, "\n".join(self.problems)
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= self.view.width, f"the page is {wide} px wide"
-        found = serious(self.page)
-        assert not found, "\n".join(found)
+        SCREENSHOTS.mkdir(exist_ok=True)
+        for dark in (not self.view.dark, self.view.dark):
+            self.page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
+            self.page.wait_for_timeout(300)
+            scheme = "dark" if dark else "light"
+            file = SCREENSHOTS / f"{name}-{self.view.name}-{scheme}.png"
+            self.page.screenshot(path=file, full_page=True)
+            found = serious(self.page)
+            assert not found, f"{scheme}: " + "\n".join(found)
 
 
 def serious(page: Page) -> list[str]:

@@ -85,7 +85,7 @@ def test_with_keys_the_page_asks_for_one_and_forwards_it(
     params = write_demo_params(tmp_path, served)
     with (
         running(tmp_path, params, {"TRIAD_API_KEYS": "secret"}) as server,
-        visiting(browser, VIEWS[2]) as visit,
+        visiting(browser, VIEWS[1]) as visit,
     ):
         server.wait_for(200)
         load_page(server)

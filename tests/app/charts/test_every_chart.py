@@ -150,7 +150,7 @@ def test_its_colours_and_its_width_are_left_to_the_page(make: Any, count: int) -
     assert layout["font"]["family"] == "system-ui, sans-serif"
     assert layout["font"]["size"] == 13
     assert layout["autosize"] is True
-    assert layout["height"] <= 450
+    assert layout["height"] <= 480
     assert "width" not in layout
     assert "title" not in layout
     assert not [one for one in layout.get("annotations", ()) if "font" in one]
