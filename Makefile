@@ -10,7 +10,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro serve check test format
+.PHONY: help setup run repro serve check test format pictures
 
 help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
@@ -20,13 +20,14 @@ help:
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
 	@echo 'make format   let ruff format and mend what it can'
+	@echo 'make pictures  the pictures of the demo in the README, and how fast it is (needs Chromium)'
 
 setup: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "Triad needs Python 3.11 or newer, $(PYTHON) is %d.%d: give another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,export,dev]'
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,app,export,dev]'
 	@touch $@
 
 run: repro
@@ -38,7 +39,7 @@ repro: setup
 	@cat results/comparison.md
 
 serve: setup
-	@echo 'The API will be at http://$(or $(HOST),127.0.0.1):$(or $(PORT),3000), its documentation at /docs; Ctrl-C stops it.'
+	@echo 'The API will be at http://$(or $(HOST),127.0.0.1):$(or $(PORT),3000), its documentation at /docs, the demo at /demo; Ctrl-C stops it.'
 	$(VENV)/bin/bentoml serve serve.service:TriadService
 
 check: setup
@@ -47,7 +48,11 @@ check: setup
 	$(VENV)/bin/mypy
 
 test: check
-	$(VENV)/bin/pytest
+	@command -v chromium > /dev/null || echo 'Chromium is not installed: the tests of the demo in a browser are skipped (apt-get install chromium).'
+	$(VENV)/bin/pytest -rs
+
+pictures: setup
+	$(VENV)/bin/python -m benchmarks.demo --out results/serving/demo.json --pictures docs/images
 
 format: setup
 	$(VENV)/bin/ruff format .

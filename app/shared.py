@@ -17,6 +17,10 @@ from app.pair_table import TableError
 Handler = Callable[..., Sequence[Any]]
 
 
+# Begins what may be wider than the screen, and can be scrolled with the keyboard.
+SCROLL = '<div class="scroll" tabindex="0">'
+
+
 class InputError(ValueError):
     """What a person gave cannot be used; the message says what to do."""
 

@@ -59,6 +59,8 @@ h3.first, h3.second, caption.first, caption.second, .score h3 {{ padding-left: .
 .alert {{ border: 1px solid #b91c1c; border-left-width: .5rem; border-radius: .4rem;
           padding: .5rem .8rem; margin: 0; }}
 .alert ul {{ margin: .3rem 0 0 1.2rem; max-height: 12rem; overflow: auto; }}
+button[role="tab"].selected {{ color: #1d4ed8; }}
+.dark button[role="tab"].selected {{ color: #93c5fd; }}
 .scroll {{ overflow-x: auto; }}
 .scroll table {{ width: 100%; border-collapse: collapse; }}
 .scroll caption {{ text-align: left; font-weight: 600; margin-bottom: .3rem; }}
@@ -104,8 +106,9 @@ _CHARTS = """
             chart.dataset.equipped = 'yes';
             chart.on('plotly_afterplot', () => describe(chart));
             // A chart that is drawn while its place has no width yet would stay as narrow.
-            new ResizeObserver(() => window.Plotly.Plots.resize(chart)).observe(
-                chart.parentElement);
+            new ResizeObserver(() => {
+                if (chart.offsetParent) window.Plotly.Plots.resize(chart);
+            }).observe(chart.parentElement);
         }
         describe(chart);
         if (chart.nextElementSibling?.className === 'chart-tools') return;

@@ -11,7 +11,7 @@ import numpy as np
 from app import sample
 from app.charts.scores import agreement_chart, gold_chart
 from app.pair_table import MOST_PAIRS, PairTable, read_pairs, write_csv
-from app.shared import Guarded, InputError, Shared, check_chosen, cut_note, place_notice
+from app.shared import SCROLL, Guarded, InputError, Shared, check_chosen, cut_note, place_notice
 from app.statistics import Correlation, correlations, difference, ranks
 
 _STEP = 100  # pairs of a request, after which the progress is shown
@@ -186,7 +186,7 @@ def _correlated(names: tuple[str, str], scores: list[Any], gold: Any) -> str:
         )
     apart = _interval(difference(scores[1], scores[0], gold))
     return (
-        "<div class='scroll'><table><caption>Correlation with the grades, x 100, with the 95 % "
+        f"{SCROLL}<table><caption>Correlation with the grades, x 100, with the 95 % "
         f"interval over 1,000 resamples of {len(gold):,} pairs</caption><thead><tr>"
         "<th scope='col'>Encoder</th><th scope='col'>Spearman</th><th scope='col'>Pearson</th>"
         f"</tr></thead><tbody>{body}<tr><th scope='row'>second - first</th><td>{apart}</td>"

@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from app import sample
-from app.shared import InputError, Shared, Shown, check_chosen, place_notice, read_lines
+from app.shared import SCROLL, InputError, Shared, Shown, check_chosen, place_notice, read_lines
 
 MOST = 1000
 _SENTENCES = 300
@@ -68,7 +68,7 @@ def _table(name: str, side: str, found: list[dict[str, Any]], other: dict[int, i
         for place, one in enumerate(found, 1)
     )
     return (
-        f'<div class="scroll"><table><caption class="{side}">{html.escape(name)}</caption><thead>'
+        f'{SCROLL}<table><caption class="{side}">{html.escape(name)}</caption><thead>'
         "<tr><th scope='col'>Rank</th><th scope='col'>Sentence</th><th scope='col'>Cosine</th>"
         f"<th scope='col'>With the other</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )

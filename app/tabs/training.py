@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from app.charts.training import MEASURES, curve_chart
-from app.shared import Shared, Shown, check_chosen, place_notice
+from app.shared import SCROLL, Shared, Shown, check_chosen, place_notice
 
 
 class TrainingTab:
@@ -83,7 +83,7 @@ def _table(results: Mapping[str, Any] | None) -> str:
         else " They are not to be put beside published figures: backbone and data are others."
     )
     return (
-        "<div class='scroll'><table><caption>Spearman x 100, mean and standard deviation over "
+        f"{SCROLL}<table><caption>Spearman x 100, mean and standard deviation over "
         f"seeds, on {html.escape(str(results.get('data')))} data ({pairs:,} graded pairs)."
         f"{against}</caption><thead><tr><th scope='col'>Objective</th><th scope='col'>Seeds</th>"
         f"{heads}</tr></thead><tbody>{rows}</tbody></table></div>"

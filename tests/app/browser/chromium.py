@@ -30,7 +30,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60_000  # milliseconds that an expectation may take on a busy machine
+PATIENCE = 30_000  # milliseconds that an expectation may take on a busy machine
 SCREENSHOTS = Path(__file__).parents[3] / ".screenshots"
 _LOCAL = re.compile(r"(https?://127\.0\.0\.1[:/]|data:|blob:)")
 

@@ -85,7 +85,7 @@ def test_a_matrix_of_sentences_is_drawn(visit: Visit) -> None:
     page.locator("#compare-all").click()
     for element in ("map-first", "map-second", "map-difference"):
         visit.chart(element)
-    expect(page.locator("#tabs li")).to_have_count(5)
+    expect(page.locator("#tabs ol li")).to_have_count(5)
     visit.hold("matrix")
 
 

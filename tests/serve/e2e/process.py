@@ -54,7 +54,8 @@ class Server:
 
     def __init__(self, folder: Path, params: Path, more: Mapping[str, str] | None = None) -> None:
         host = (more or {}).get("HOST", "127.0.0.1")
-        self.address = (host, free_port(host))
+        port = (more or {}).get("PORT")
+        self.address = (host, int(port) if port else free_port(host))
         self.url = f"http://{host}:{self.address[1]}"
         self._files = (folder / "stdout", folder / "stderr")
         with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
