@@ -86,7 +86,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, dark, tab in (("pair", False, "Pair"), ("gradient", True, "Gradient")):
         context = browser.new_context(
-            viewport={"width": 1280, "height": 1000}, color_scheme="dark" if dark else "light"
+            viewport={"width": 1280, "height": 1240}, color_scheme="dark" if dark else "light"
         )
         page = context.new_page()
         page.goto(url)
@@ -95,6 +95,9 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> None:
         waited = "#pair-chart" if tab == "Pair" else "#step-second"
         page.locator(f"{waited} .js-plotly-plot[role=img]").wait_for()
         page.wait_for_timeout(2000)
+        if tab == "Gradient":
+            page.evaluate("document.getElementById('gradient-settings').scrollIntoView()")
+        page.wait_for_timeout(500)
         page.screenshot(path=folder / f"demo-{name}.png")
         context.close()
 

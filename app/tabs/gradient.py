@@ -52,6 +52,7 @@ class GradientTab:
                 "\n".join(sample.sentences(_FIRST)),
                 label=f"Anchors, one sentence a line, 2 to {MOST}",
                 lines=7,
+                max_lines=10,
                 max_length=MOST * 2000,
                 elem_id="anchors",
             )
