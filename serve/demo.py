@@ -36,7 +36,7 @@ class Demo:
     def __init__(self, make: Callable[[], Starlette]) -> None:
         self._make = make
         self._page: Starlette | None = None
-        self._failed = False
+        self._failed = self._stopping = False
         self._life: asyncio.Task[None] | None = None
         self._requests: set[asyncio.Task[None]] = set()
 
@@ -56,12 +56,13 @@ class Demo:
         try:
             await task
         except asyncio.CancelledError:
-            if not self._life.done():
+            if not self._stopping:
                 raise
             await send({"type": "http.response.body", "body": b""})
 
     def stop(self) -> None:
         """End its streams, which browsers keep open as long as they show the page."""
+        self._stopping = True
         for task in [self._life, *self._requests]:
             if task is not None:
                 task.cancel()

@@ -1,7 +1,6 @@
 """Many pairs, pasted or uploaded: scores, ranks, and how well both encoders agree with people."""
 
 import html
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from app import sample
 from app.charts.scores import agreement_chart, gold_chart
+from app.downloads import save
 from app.pair_table import MOST_PAIRS, PairTable, read_pairs, write_csv
 from app.shared import SCROLL, Guarded, InputError, Shared, check_chosen, cut_note, place_notice
 from app.statistics import Correlation, correlations, difference, ranks
@@ -147,7 +147,7 @@ class PairsTab:
         return (
             summary,
             gr.Dataframe(rows, headers=headers, column_widths=_widths(len(headers)), visible=True),
-            gr.DownloadButton(value=_saved(write_csv(headers, rows)), visible=True),
+            gr.DownloadButton(value=save(write_csv(headers, rows)), visible=True),
             *plots,
         )
 
@@ -155,14 +155,6 @@ class PairsTab:
 def _widths(columns: int) -> list[str | int]:
     """Of the line, two sentences, and numbers."""
     return ["5rem", "20rem", "20rem", *["8rem"] * (columns - 3)]
-
-
-def _saved(content: str) -> str:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="triad-", suffix=".csv", encoding="utf-8-sig", newline="", delete=False
-    ) as file:
-        file.write(content)
-    return file.name
 
 
 def _problems(table: PairTable) -> str:

@@ -184,6 +184,13 @@ def test_pipelined_requests_are_answered_in_their_order(connection: Connection) 
     assert [answer.headers["x-request-id"] for answer in answers] == ["1", "2", "3", "4"]
 
 
+def test_a_connection_is_kept_for_longer_than_clients_leave_it_idle(connection: Connection) -> None:
+    """Clients give theirs up after 5 s; one that the server closes first may lose a request."""
+    assert connection.ask(post(EMBEDDINGS, SHORT)).status == 200
+    time.sleep(6.5)
+    assert connection.ask(post(EMBEDDINGS, SHORT)).status == 200
+
+
 def test_connection_close_is_obeyed(connection: Connection) -> None:
     assert connection.ask(post(EMBEDDINGS, SHORT, CLOSE)).status == 200
     assert connection.ended
