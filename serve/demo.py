@@ -7,6 +7,7 @@ loaded on the first visit: who never looks at it pays neither its start nor its 
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 
 from starlette.applications import Starlette
@@ -36,7 +37,8 @@ class Demo:
     def __init__(self, make: Callable[[], Starlette]) -> None:
         self._make = make
         self._page: Starlette | None = None
-        self._failed = self._stopping = False
+        self._failed = False
+        self._stopping = asyncio.Event()
         self._life: asyncio.Task[None] | None = None
         self._requests: set[asyncio.Task[None]] = set()
 
@@ -56,16 +58,16 @@ class Demo:
         try:
             await task
         except asyncio.CancelledError:
-            if not self._stopping:
+            if not self._stopping.is_set():
                 raise
-            await send({"type": "http.response.body", "body": b""})
+            with suppress(RuntimeError):  # it had not begun to answer
+                await send({"type": "http.response.body", "body": b""})
 
     def stop(self) -> None:
         """End its streams, which browsers keep open as long as they show the page."""
-        self._stopping = True
-        for task in [self._life, *self._requests]:
-            if task is not None:
-                task.cancel()
+        self._stopping.set()
+        for task in self._requests:
+            task.cancel()
 
     async def _live(self) -> None:
         try:
@@ -73,7 +75,7 @@ class Demo:
             async with page.router.lifespan_context(page):
                 self._page = page
                 log.info("the demo is at /demo")
-                await asyncio.Event().wait()
+                await self._stopping.wait()
         except Exception:
             self._failed = True
             log.exception("the demo could not be loaded")

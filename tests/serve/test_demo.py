@@ -19,8 +19,9 @@ from tests.serve.fakes import PATIENCE
 from tests.serve.served import PARAMS, Api, running
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
     from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
 
 
 class Page:

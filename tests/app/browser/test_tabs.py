@@ -40,8 +40,12 @@ def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
         # Quantiles from 0.2 to 1 in equal steps: see conftest.py.
         percent = float(np.clip((value - 0.2) / 0.8, 0, 1) * 100)
         expect(score).to_contain_text(f"higher than {percent:.0f} %")
-    visit.chart("pair-chart", "vicreg-1")
+    visit.chart("pair-chart", "Where the pair stands")
     expect(page.get_by_role("radio").first).to_be_visible()
+    for kind, begin in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"Save this chart as {kind}").first.click()
+        assert Path(download.value.path()).read_bytes().startswith(begin)
     visit.hold("pair")
 
 
