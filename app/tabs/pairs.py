@@ -153,8 +153,8 @@ class PairsTab:
 
 
 def _widths(columns: int) -> list[str | int]:
-    """Of the line, two sentences, and numbers."""
-    return ["5rem", "20rem", "20rem", *["8rem"] * (columns - 3)]
+    """Of the line, two sentences, and numbers, in pixels: Gradio takes any unit for that."""
+    return [70, 300, 300, *[120] * (columns - 3)]
 
 
 def _problems(table: PairTable) -> str:
