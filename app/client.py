@@ -56,6 +56,10 @@ class Api:
             _check(isinstance(card["id"], str) for card in cards)
             return cards
 
+    def cards(self, key: str = "") -> dict[str, dict[str, Any]]:
+        """The served encoders' cards by their ids."""
+        return {card["id"]: card for card in self.models(key)}
+
     def training(self, model: str, key: str = "") -> dict[str, Any] | None:
         """An encoder's training record; None for one that Triad did not train."""
         path = f"/v1/models/{quote(model, safe='')}/training"

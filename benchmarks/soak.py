@@ -174,6 +174,10 @@ def table(verdicts: list[Verdict], tally: Tally, memory: list[float], title: str
     return shown
 
 
+# Options that the figures depend on; paths are of one machine.
+_TOLD = ("minutes", "clients", "think", "pool")
+
+
 def main() -> None:
     """Command line."""
     options = _parser().parse_args()
@@ -196,7 +200,7 @@ def main() -> None:
     if options.out:
         result = {
             "machine": machine.described(),
-            "options": {key: str(value) for key, value in vars(options).items()},
+            "options": {key: getattr(options, key) for key in _TOLD},
             "verdicts": [dataclasses.asdict(verdict) for verdict in verdicts],
             "statuses": {f"{kind}: {status}": n for (kind, status), n in tally.statuses.items()},
             "wrong": dict(tally.wrong),

@@ -10,13 +10,13 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, cosines, pad
+from serve.installed import is_installed
 
 log = logging.getLogger("serve.backends")
 
@@ -167,7 +167,7 @@ def _onnxruntime(file: str) -> Opener:
 
 
 def _torch(_: Exported, encoder: Path, __: int) -> tuple[Embed, Embed]:
-    if find_spec("torch") is None:
+    if not is_installed("torch"):
         raise ExportError("torch is not installed")
     from serve.encoders.torch_backend import open_torch  # noqa: PLC0415 - takes seconds and 300 MB
 

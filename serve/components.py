@@ -5,16 +5,16 @@ thread. Not here: the request (contract.py) and the route (http/components.py).
 """
 
 import difflib
-import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pipeline.version import folder_version
+from serve.encoders.cards import training_record
 from serve.encoders.exported import pad
 from serve.errors import ApiError, invalid
+from serve.installed import is_installed
 from serve.registry import ServedEncoder
 
 if TYPE_CHECKING:
@@ -33,20 +33,13 @@ def check_torch() -> None:
     Raises:
         ApiError: 501.
     """
-    if not (_is_installed("torch") and _is_installed("transformers")):
+    if not is_installed("torch", "transformers"):
         raise ApiError(
             501,
             "torch_missing",
             "this service has no torch, which takes gradients apart; install torch and "
             "transformers beside it.",
         )
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except (ImportError, ValueError):  # whatever stands in its way
-        return False
 
 
 def choose_objective(
@@ -62,7 +55,7 @@ def choose_objective(
     """
     from pipeline.objectives import OBJECTIVES  # noqa: PLC0415 - brings torch
 
-    record = _record(encoder)
+    record = training_record(encoder) or {}
     own = record.get("objective")
     wanted = name or own
     if wanted is None:
@@ -91,14 +84,6 @@ def choose_objective(
         return wanted, OBJECTIVES[wanted](**{**recorded, **(changes or {})})
     except (TypeError, ValueError) as error:
         raise invalid("hyperparameters", f"hyperparameters: {error}") from error
-
-
-def _record(encoder: ServedEncoder) -> dict[str, Any]:
-    try:
-        content = json.loads((encoder.folder / "triad.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
 
 
 class Dropout:

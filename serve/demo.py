@@ -8,7 +8,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
 
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse
@@ -20,14 +19,6 @@ _LOADING = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta http-equiv="refresh" content="1"><meta name="viewport" content="width=device-width">
 <title>Triad</title><style>body {{ font: 1.1rem system-ui, sans-serif; margin: 3rem }}</style>
 <p role="status">{}</p></html>"""
-
-
-def is_installed() -> bool:
-    """Whether the page's packages are there (extra `app`)."""
-    try:
-        return find_spec("gradio") is not None and find_spec("plotly") is not None
-    except ImportError:  # of an import system that forbids it
-        return False
 
 
 class Demo:

@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipeline.yaml_file import ConfigError
 from serve import settings
+from serve.installed import is_installed
 
 # The command line has looked already, and remembers.
 usage_stats.do_not_track.cache_clear()
@@ -83,7 +84,7 @@ class TriadService:
     """Embeddings and similarities of sentences by original and modified encoders."""
 
     def __init__(self) -> None:
-        from serve.demo import Demo, is_installed  # noqa: PLC0415
+        from serve.demo import Demo  # noqa: PLC0415
         from serve.engine import Engine  # noqa: PLC0415
         from serve.http.app import create_api  # noqa: PLC0415 - not in the supervisor's memory
         from serve.http.connections import adapt_connections  # noqa: PLC0415
@@ -92,7 +93,7 @@ class TriadService:
         configure()
         adapt_connections()
         self._engine = Engine(settings.load(_PARAMS))
-        self._demo = Demo(self._load_page) if is_installed() else None
+        self._demo = Demo(self._load_page) if is_installed("gradio", "plotly") else None
         _Front.api = create_api(self._engine, settings.read_keys(), self._demo)
         self._engine.start()
         self._drain_on_sigterm()

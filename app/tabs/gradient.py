@@ -98,7 +98,7 @@ class GradientTab:
 
     def _own(self, first: str, second: str, key: str) -> tuple[Any, ...]:
         names = check_chosen(first, second)
-        cards = {card["id"]: card for card in self._api.models(key)}
+        cards = self._api.cards(key)
         records = [cards.get(name, {}).get("hyperparameters") or {} for name in names]
         # The modified objective's own value, where both have one.
         values = {**records[0], **records[1]}
@@ -128,7 +128,7 @@ class GradientTab:
                     f"Give one positive for each anchor: there are {len(sentences)} anchors and "
                     f"{len(body['positives'])} positives."
                 )
-        cards = {card["id"]: card for card in self._api.models(key)}
+        cards = self._api.cards(key)
         chosen = dict(zip((name for name, *_ in _SLIDERS), values, strict=True))
         found = [self._components(name, cards.get(name, {}), body, chosen, key) for name in names]
         settings = "".join(

@@ -60,7 +60,7 @@ class MatrixTab:
             maps = [one[np.ix_(order, order)] for one in maps]
         apart = maps[1] - maps[0]
         low = min(float(one.min()) for one in maps)
-        cards = {card["id"]: card for card in self._api.models(key)}
+        cards = self._api.cards(key)
         notes = "".join(
             cut_note(
                 [cut for cut in found[name].truncated if cut.startswith("s")],

@@ -91,7 +91,7 @@ class PairTab:
         names = check_chosen(first, second)
         if not a.strip() or not b.strip():
             raise InputError("Write two sentences; one of them is empty.")
-        cards = {card["id"]: card for card in self._api.models(key)}
+        cards = self._api.cards(key)
         found = self._api.pairs(list(dict.fromkeys(names)), [(a, b)], key)
         sides = [_side(name, cards.get(name, {}), found[name]) for name in names]
         notes = [
@@ -106,7 +106,7 @@ class PairTab:
         graded = sample.graded_pairs()
         if not graded or first == second:
             return (gr.Radio([], visible=False),)
-        cards = {card["id"]: card for card in self._api.models(key)}
+        cards = self._api.cards(key)
         versions = [(name, cards[name]["version"]) for name in names if name in cards]
         chosen = _disputed(self._api, tuple(versions), key, cards)
         choices = [

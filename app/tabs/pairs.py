@@ -103,7 +103,7 @@ class PairsTab:
     def _notes(self, truncated: dict[str, list[str]], key: str) -> str:
         if not any(truncated.values()):
             return ""
-        cards = {card["id"]: card for card in self._api.models(key)}
+        cards = self._api.cards(key)
         return "".join(
             cut_note(cut, name, cards[name]["max_length"]) for name, cut in truncated.items()
         )

@@ -15,7 +15,7 @@ from serve.registry import ServedEncoder
 def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
     """OpenAI's model object with what is known besides; null where the folder does not say."""
     description = encoder.exported.description
-    record = _read(encoder.folder / "triad.json") or {}
+    record = training_record(encoder) or {}
     measured = _measured(encoder.version, metrics) or {}
     sts = {task: score.get("spearman") for task, score in measured.get("sts", {}).items()}
     return {
@@ -53,7 +53,7 @@ def training(encoder: ServedEncoder) -> dict[str, Any]:
     Raises:
         ApiError: 404, for an encoder that Triad did not train.
     """
-    record = _read(encoder.folder / "triad.json")
+    record = training_record(encoder)
     if record is None or "curve" not in record:
         raise ApiError(
             404,
@@ -78,6 +78,11 @@ def results(file: Path) -> dict[str, Any]:
             404, "no_results", f"results: there is no {file.name} yet; `make repro` makes it."
         )
     return {"object": "results"} | content
+
+
+def training_record(encoder: ServedEncoder) -> dict[str, Any] | None:
+    """The encoder's triad.json; None for one that Triad did not train."""
+    return _read(encoder.folder / "triad.json")
 
 
 def _measured(version: str, metrics: Path) -> dict[str, Any] | None:

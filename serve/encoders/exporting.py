@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 from pipeline.version import folder_version
 from serve.encoders.exported import Exported, ExportError
+from serve.installed import is_installed
 
 log = logging.getLogger("serve.encoders.exporting")
 
@@ -40,7 +40,7 @@ def export_missing(
     missing = [one for one in encoders if not _there(one, place, int8=int8_data is not None)]
     if not missing:
         return {}
-    if find_spec("torch") is None:
+    if not is_installed("torch"):
         reason = (
             "it is not exported yet, and torch is not installed: run python -m serve.export where "
             f"it is, and bring {place} here."

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve import backends
+from serve import installed
 from serve.backends import AGREEMENT, AUTOMATIC, BACKENDS, choose, self_test
 from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, pad
 from serve.encoders.golden import TEXTS
@@ -195,7 +195,7 @@ def test_only_the_wanted_backend_is_tried(bert: Tiny, monkeypatch: pytest.Monkey
 def test_torch_is_no_backend_where_it_is_not_installed(
     bert: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backends, "find_spec", lambda _: None)
+    monkeypatch.setattr(installed, "find_spec", lambda _: None)
     with pytest.raises(ExportError, match="torch-f32: torch is not installed"):
         choose(bert.exported, bert.folder, "torch-f32", 1)
 

@@ -218,7 +218,7 @@ class TestTakingApart:
 def test_without_torch_it_is_said_what_to_install(
     monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
-    monkeypatch.setattr("serve.components.find_spec", lambda name: name != missing or None)
+    monkeypatch.setattr("serve.installed.find_spec", lambda name: name != missing or None)
     with pytest.raises(ApiError, match="install torch and transformers") as caught:
         check_torch()
     assert (caught.value.status, caught.value.code) == (501, "torch_missing")
@@ -228,6 +228,6 @@ def test_an_import_that_is_blocked_is_as_good_as_missing(monkeypatch: pytest.Mon
     def blocked(name: str) -> None:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr("serve.components.find_spec", blocked)
+    monkeypatch.setattr("serve.installed.find_spec", blocked)
     with pytest.raises(ApiError, match="has no torch"):
         check_torch()

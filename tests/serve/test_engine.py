@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from serve.encoders import exporting
+from serve import installed
 from serve.encoders.exporting import export_missing
 from serve.engine import Engine
 from serve.errors import ApiError
@@ -123,7 +123,7 @@ class TestExportMissing:
     def test_without_torch_the_reason_says_where_to_export(
         self, bert: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(exporting, "find_spec", lambda _: None)
+        monkeypatch.setattr(installed, "find_spec", lambda _: None)
         reasons = export_missing([bert.folder], tmp_path, None, threading.Event())
         assert "torch is not installed" in reasons[bert.folder]
         assert "python -m serve.export" in reasons[bert.folder]

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-import httpx
 import pytest
 from playwright.sync_api import expect
 
+from tests.app.browser.alone import page_alone
 from tests.app.browser.chromium import VIEWS, visiting
 from tests.app.browser.conftest import load_page, write_demo_params
-from tests.serve.e2e.process import ROOT, Server, free_port, running
+from tests.serve.e2e.process import Server, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,29 +33,6 @@ def desk(browser: Browser, server: Server) -> Iterator[Visit]:
         visit.open(f"{server.url}/demo/")
         expect(visit.page.locator("#pair-scores .cosine")).to_have_count(2)
         yield visit
-
-
-@contextmanager
-def page_alone(api: str) -> Iterator[str]:
-    """The page in a process of its own; its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "app", "--api", api, "--port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/demo/"
-    try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                httpx.get(url, trust_env=False)
-                break
-            except httpx.TransportError:
-                assert process.poll() is None
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
 
 
 def test_the_page_waits_for_a_service_that_is_down_and_goes_on_by_itself(
