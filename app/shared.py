@@ -4,9 +4,10 @@ Not here: what a tab shows (tabs/), the page around them (page.py).
 """
 
 import html
+import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
 import gradio as gr
@@ -19,6 +20,7 @@ Handler = Callable[..., Sequence[Any]]
 
 # Begins what may be wider than the screen, and can be scrolled with the keyboard.
 SCROLL = '<div class="scroll" tabindex="0">'
+_VISITORS = 1000  # whose newest call is kept in mind
 
 
 class InputError(ValueError):
@@ -71,43 +73,61 @@ def place_notice() -> gr.HTML:
 class Guarded:
     """A handler whose failures become a sentence in its tab, and what calls it.
 
-    Its outputs come after the notice and the timer that looks for a service which is down.
+    Its outputs come after the notice and the timer that looks for a service which is down. Of one
+    visitor's calls only the newest is shown: an older one may be answered after it.
     """
 
     def __init__(self, handler: Handler, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self._handler = handler
         self._inputs = list(inputs)
         self._outputs = list(outputs)
+        self._newest: OrderedDict[str | None, object] = OrderedDict()
 
     def on(self, trigger: Any, only: Shown | None = None, **options: Any) -> Any:
         """Call it on an event, or only while a tab is shown; returns the event of its end."""
         options = {"queue": False, "show_progress": "minimal"} | options
         if only is None:
-            run, inputs = self.run, self._inputs
+            run, inputs = self._always(), self._inputs
         else:
             run, inputs = self._while_shown(only.name), [only.current, *self._inputs]
         return trigger(run, inputs, self._outputs, api_visibility="private", **options)
 
-    @property
-    def run(self) -> Handler:
-        """The handler, without exceptions."""
+    def call(self, visitor: str | None, *inputs: Any) -> tuple[Any, ...]:
+        """The handler's outputs, without exceptions; nothing if the visitor has called again."""
+        call = object()
+        self._newest.pop(visitor, None)
+        self._newest[visitor] = call
+        if len(self._newest) > _VISITORS:
+            self._newest.popitem(last=False)
+        outputs = self._attempt(inputs)
+        return outputs if self._newest.get(visitor, call) is call else self._unchanged()
 
-        @wraps(self._handler)
-        def run(*inputs: Any) -> tuple[Any, ...]:
-            try:
-                return "", gr.skip(), *self._handler(*inputs)
-            except (ApiError, InputError, TableError) as error:
-                down = isinstance(error, ApiError) and error.kind == "down"
-                timer = gr.Timer(active=True) if down else gr.skip()
-                return alert(str(error)), timer, *[gr.skip()] * (len(self._outputs) - 2)
+    def _attempt(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        try:
+            return "", gr.skip(), *self._handler(*inputs)
+        except (ApiError, InputError, TableError) as error:
+            down = isinstance(error, ApiError) and error.kind == "down"
+            timer = gr.Timer(active=True) if down else gr.skip()
+            return alert(str(error)), timer, *self._unchanged()[2:]
 
+    def _unchanged(self) -> tuple[Any, ...]:
+        return tuple(gr.skip() for _ in self._outputs)
+
+    def _always(self) -> Handler:
+        def run(request: gr.Request, *inputs: Any) -> tuple[Any, ...]:
+            return self.call(request.session_hash, *inputs)
+
+        # Gradio gives the request and the progress to those whose signature asks for them.
+        asked = inspect.signature(run).parameters["request"]
+        own = inspect.signature(self._handler).parameters.values()
+        run.__signature__ = inspect.Signature([asked, *own])  # type: ignore[attr-defined]
         return run
 
     def _while_shown(self, name: str) -> Handler:
-        def run(shown: str, *inputs: Any) -> tuple[Any, ...]:
+        def run(request: gr.Request, shown: str, *inputs: Any) -> tuple[Any, ...]:
             if shown != name:
-                return tuple(gr.skip() for _ in self._outputs)
-            return tuple(self.run(*inputs))
+                return self._unchanged()
+            return self.call(request.session_hash, *inputs)
 
         return run
 
