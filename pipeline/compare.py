@@ -16,13 +16,13 @@ from typing import Any
 from pipeline.atomic import check_writable, write_together
 from pipeline.comparison.curves import read_curves, rows_for_dvc
 from pipeline.comparison.numbers import dev_scores, order, rows, twins
-from pipeline.comparison.plot import draw, image
+from pipeline.comparison.plot import draw
 from pipeline.comparison.runs import read_runs
 from pipeline.comparison.tables import Comparison, as_json, as_markdown
+from pipeline.figures import FORMATS, image
 from pipeline.stage import run_stage
 
-PICTURES = ("svg", "png")
-WRITTEN = ("comparison.md", "comparison.json", "curves.json", *(f"curves.{k}" for k in PICTURES))
+WRITTEN = ("comparison.md", "comparison.json", "curves.json", *(f"curves.{k}" for k in FORMATS))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -60,7 +60,7 @@ def _run(options: argparse.Namespace) -> None:
         table.encode(),
         _json(as_json(comparison)),
         _json(rows_for_dvc(curves)),
-        *(image(figure, kind) for kind in PICTURES),
+        *(image(figure, kind) for kind in FORMATS),
     )
     names = (out / name for name in WRITTEN)
     write_together(dict(zip(names, contents, strict=True)))

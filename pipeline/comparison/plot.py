@@ -1,21 +1,17 @@
-"""The dev curves as a picture. The only module of the pipeline that needs matplotlib."""
+"""The dev curves as a picture."""
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from pipeline.comparison.numbers import CONTRASTIVE, ORIGINALS
+from pipeline.figures import COLOURS, MARKERS
 
 if TYPE_CHECKING:
     from pipeline.comparison.curves import Curve
 
-# Colours of Okabe and Ito 2008, told apart by the colour-blind; markers tell them apart in grey.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#999999", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
-MARKERS = ("o", "v", "^", "x", "s", "D", "P", "*")
 FAMILIES = (*CONTRASTIVE, *ORIGINALS)
 
 
@@ -36,15 +32,6 @@ def draw(curves: list[Curve]) -> Figure:
     else:
         axes.set_title("no curve was found")
     return figure
-
-
-def image(figure: Figure, kind: str) -> bytes:
-    """A picture as svg or png, without dates and with ids that equal figures share."""
-    content = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
-    with mpl.rc_context({"svg.hashsalt": "triad"}):
-        figure.savefig(content, format=kind, dpi=150, metadata=metadata)
-    return content.getvalue()
 
 
 def _style(objective: str) -> dict[str, Any]:
