@@ -5,6 +5,7 @@ reported in one go with the nearest known name. Not here: the schema (params.py)
 """
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pipeline.yaml_file import read_yaml, refuse
 
 # Which STS-B file picks the best step, in SentEval's folder.
 DEV_PAIRS = Path("STS", "STSBenchmark", "sts-dev.csv")
+VARIANT = re.compile("[a-z0-9_]+")
 CONVENTIONS = frozenset(field.name for field in dataclasses.fields(ConventionsParams))
 
 
@@ -35,12 +37,13 @@ def load(path: Path) -> Params:
     params = section(Params, content, "", problems)
     # The checks below read the raw content, so that they run whatever else is wrong.
     raw = content if isinstance(content, Mapping) else {}
-    _check_runs(_mapping(raw, "runs"), raw.get("objectives"), problems)
-    for name, settings in _mapping(raw, "objectives").items():
-        if name in OBJECTIVES:
-            _check_objective(name, settings, _mapping(raw, "train"), problems)
-        else:
-            problems.append(unknown("objectives", "objective", str(name), OBJECTIVES))
+    objectives = _mapping(raw, "objectives")
+    for where in ("runs", "analysis"):
+        _check_named(where, _mapping(raw, where), objectives, problems)
+    simulated = _mapping(_mapping(raw, "analysis"), "simulation")
+    _check_named("analysis.simulation", simulated, objectives, problems)
+    for name, settings in objectives.items():
+        _check_objective(str(name), settings, _mapping(raw, "train"), problems)
     for where in ("corpus", "backbone"):
         _check_watch(where, _mapping(raw, where), problems)
     _check_evaluate(_mapping(raw, "evaluate"), problems)
@@ -55,28 +58,59 @@ def _mapping(content: Mapping[Any, Any], key: str) -> Mapping[Any, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _check_runs(runs: Mapping[Any, Any], objectives: object, problems: list[str]) -> None:
-    named = runs.get("objectives")
+def _check_named(
+    where: str, given: Mapping[Any, Any], objectives: Mapping[Any, Any], problems: list[str]
+) -> None:
+    """The objectives that a section lists: known, with hyperparameters, each once."""
+    named = given.get("objectives")
     named = named if isinstance(named, list) else []
     for name in dict.fromkeys(name for name in named if isinstance(name, str)):
-        if name not in OBJECTIVES:
-            problems.append(unknown("runs.objectives", "objective", name, OBJECTIVES))
-        elif isinstance(objectives, Mapping) and name not in objectives:
+        if name in OBJECTIVES and name not in objectives:
             problems.append(f"objectives.{name}: missing; add its hyperparameters.")
+        elif name not in objectives:
+            known = dict.fromkeys([*OBJECTIVES, *map(str, objectives)])
+            problems.append(unknown(f"{where}.objectives", "objective", name, known))
         if named.count(name) > 1:
-            problems.append(f"runs.objectives: {name!r} stands there more than once.")
+            problems.append(f"{where}.objectives: {name!r} stands there more than once.")
+
+
+def _kind(name: str, settings: object, problems: list[str]) -> type[Any] | None:
+    """The class of an objective, or of what it is a variant of."""
+    varied = settings.get("variant_of") if isinstance(settings, Mapping) else None
+    if varied is None:
+        if name not in OBJECTIVES:
+            problems.append(unknown("objectives", "objective", name, OBJECTIVES))
+        return OBJECTIVES.get(name)
+    if name in OBJECTIVES:
+        problems.append(
+            f"objectives.{name}.variant_of: {name} is an objective of its own; give the variant "
+            "another name."
+        )
+    elif not VARIANT.fullmatch(name):
+        problems.append(
+            f"objectives: a variant's name is a folder's too, so it must be of small letters, "
+            f"digits and underscores, got {name!r}."
+        )
+    elif str(varied) not in OBJECTIVES:
+        problems.append(
+            unknown(f"objectives.{name}.variant_of", "objective", str(varied), OBJECTIVES)
+        )
+    return OBJECTIVES.get(str(varied))
 
 
 def _check_objective(
     name: str, settings: object, train: Mapping[Any, Any], problems: list[str]
 ) -> None:
     where = f"objectives.{name}"
-    present(OBJECTIVES[name], settings, where, problems, others=("train",))
+    kind = _kind(name, settings, problems)
+    if kind is None:
+        return
+    present(kind, settings, where, problems, others=("train", "variant_of"))
     if not isinstance(settings, Mapping):
         return
     problems.extend(
         f"{where}.{field.name}: missing; add it."
-        for field in dataclasses.fields(OBJECTIVES[name])
+        for field in dataclasses.fields(kind)
         if field.name not in settings and field.name not in CONVENTIONS
     )
     if "train" not in settings:

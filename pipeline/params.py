@@ -53,6 +53,7 @@ class TrainParams:
     weight_decay: float = number(at_least=0.0, unit="per step")
     gradient_clip: float = number(above=0.0, unit="l2 norm")
     evaluate_every: int = number(at_least=1, unit="steps")
+    record_every: int = number(at_least=1, unit="steps")
     head: HeadKind
     head_std: float | None = number(above=0.0, unit="standard deviation")
     freeze_embeddings: bool
@@ -100,8 +101,44 @@ class ConventionsParams:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SimulationParams:
+    """The simulation of section 3.1: angles drawn from two normal distributions."""
+
+    objectives: tuple[str, ...]
+    grid: int = number(at_least=2, unit="points a side")
+    batches: int = number(at_least=1, unit="batches a point")
+    negatives: int = number(at_least=1, unit="negatives a batch")
+    positive_deviation: float = number(above=0.0, unit="radians")
+    negative_deviation: float = number(above=0.0, unit="radians")
+    positive_mean: float = number(above=0.0, unit="radians")
+    temperatures: tuple[float, ...] = number(above=0.0, unit="cosine")
+    steps: tuple[float, ...] = number(above=0.0, unit="length of a step")
+    seed: int = number(at_least=0, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisParams:
+    """The study of section 3.2: short runs on a part of the sentences, measured on the rest."""
+
+    simulation: SimulationParams
+    held_out: float = number(above=0.0, at_most=0.9, unit="share")
+    objectives: tuple[str, ...]
+    seeds: tuple[int, ...] = number(at_least=0, at_most=LARGEST_SEED, unit="seed")
+    steps: int = number(at_least=1, unit="steps")
+    evaluate_every: int = number(at_least=1, unit="steps")
+    record_every: int = number(at_least=1, unit="steps")
+    tasks: str
+    batches: int = number(at_least=1, unit="batches")
+    batch_size: int = number(at_least=2, unit="sentences")
+    margin: float = number(at_least=0.0, at_most=2.0, unit="cosine")
+    temperatures: tuple[float, ...] = number(above=0.0, unit="cosine")
+    step_lengths: tuple[float, ...] = number(above=0.0, unit="length of a step")
+    seed: int = number(at_least=0, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Params:
-    """All of params.yaml."""
+    """All of params.yaml; an objective's settings may name another one that it is a variant of."""
 
     corpus: CorpusParams
     backbone: BackboneParams
@@ -110,14 +147,20 @@ class Params:
     compare: CompareParams
     runs: RunsParams
     conventions: ConventionsParams
+    analysis: AnalysisParams
     objectives: Mapping[str, Mapping[str, Any]]
+
+    def kind(self, name: str) -> str:
+        """The registered objective that the named one is, or is a variant of."""
+        return str(self.objectives[name].get("variant_of", name))
 
     def objective(self, name: str) -> Objective:
         """The named objective with its hyperparameters and the conventions that concern it."""
-        fields = {field.name for field in dataclasses.fields(OBJECTIVES[name])}
+        kind = OBJECTIVES[self.kind(name)]
+        fields = {field.name for field in dataclasses.fields(kind)}
         given = dataclasses.asdict(self.conventions) | dict(self.objectives[name])
         hyperparameters = {key: given[key] for key in given if key in fields}
-        return OBJECTIVES[name](**hyperparameters)  # type: ignore[no-any-return]
+        return kind(**hyperparameters)  # type: ignore[no-any-return]
 
     def train_for(self, name: str) -> TrainParams:
         """The loop's settings with the named objective's own replacements."""

@@ -156,13 +156,14 @@ def _run(options: argparse.Namespace) -> None:
     check_writable("--report", options.report)
     check_apart({"--out": options.out, "--report": options.report})
     params = config.load(options.params)
+    given = options.held_out
     report = prepare(
         source=params.corpus.source,
         revision=params.corpus.revision,
         column=params.corpus.column,
         backbone=params.backbone.source,
         max_length=params.train.max_length,
-        held_out=params.corpus.held_out,
+        held_out=params.corpus.held_out if given is None else given,
         seed=params.corpus.seed,
         minimum=params.train.batch_size,
         out=options.out,
@@ -182,6 +183,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--params", type=Path, required=True, help="params.yaml")
     parser.add_argument("--out", type=Path, required=True, help="folder of token arrays")
     parser.add_argument("--report", type=Path, required=True, help="JSON file")
+    parser.add_argument("--held-out", type=float, help="in place of corpus.held_out")
     return parser
 
 

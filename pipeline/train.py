@@ -14,22 +14,21 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 
 from pipeline import config
-from pipeline.atomic import replacing, write_atomically
+from pipeline.atomic import replacing, write_together
 from pipeline.batches import batch_indices, two_views
 from pipeline.device import autocast_dtype, describe, resolve
-from pipeline.encoder import SentenceEncoder, locate
+from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import NonFiniteEmbeddingsError
-from pipeline.params import Params
-from pipeline.prepared import Meta
 from pipeline.senteval.sts_files import read_sts_benchmark
 from pipeline.stage import run_stage
-from pipeline.strict import unknown
 from pipeline.tokens import TokenArrays
 from pipeline.training.checkpoint import Checkpoints, Progress, run_key
-from pipeline.training.curve import as_csv
+from pipeline.training.curve import BATCH, DYNAMICS, as_csv
 from pipeline.training.dev import CollapseError, DevSet
 from pipeline.training.display import progress_bar
 from pipeline.training.dynamics import dynamics
+from pipeline.training.first_token import only_first_token
+from pipeline.training.identity import Identity, identify
 from pipeline.training.network import (
     TrainingNetwork,
     freeze_embeddings,
@@ -37,12 +36,10 @@ from pipeline.training.network import (
     refuse_without_dropout,
 )
 from pipeline.training.places import Places
-from pipeline.training.record import Identity, write_record
-from pipeline.version import folder_version
-from pipeline.yaml_file import ConfigError
+from pipeline.training.record import write_record
 
-# Of NumPy's and scikit-learn's seeds.
-SEEDS = 2**32
+# Settings of `train` that the command line may replace, for shorter runs.
+REPLACED = ("steps", "evaluate_every", "record_every")
 
 Report = Callable[[int, int, Mapping[str, float] | None], None]
 
@@ -98,13 +95,19 @@ def train(identity: Identity, dev: DevSet, places: Places, report: Report) -> Pr
         optimiser.step()
         loss_sum += loss.detach()
         progress.step += 1
+        last = progress.step == steps
+        evaluated = progress.step % settings.evaluate_every == 0 or last
+        recorded = progress.step % settings.record_every == 0 or last
+        numbers = dynamics(objective, anchor, positive) if evaluated or recorded else {}
+        if recorded:
+            progress.dynamics.append({"step": progress.step, **numbers})
         row = None
-        if progress.step % settings.evaluate_every == 0 or progress.step == steps:
+        if evaluated:
             row = {
                 "step": progress.step,
                 "dev_spearman": dev.score(encoder),
                 "loss": float(loss_sum) / (progress.step - progress.evaluated_step),
-                **dynamics(objective, anchor, positive),
+                **{name: numbers[name] for name in BATCH},
             }
             loss_sum.zero_()
             if progress.add(row):
@@ -126,6 +129,8 @@ def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, T
     if device.type == "cpu":
         # With dropout the fused kernel falls back on a slower way to the same result here.
         encoder.model.set_attn_implementation("eager")
+    if encoder.layout.pooling == "cls":
+        only_first_token(encoder.model)
     if settings.freeze_embeddings:
         freeze_embeddings(encoder, backbone.source)
     own_std = float(getattr(encoder.model.config, "initializer_range", 0.02))
@@ -136,40 +141,15 @@ def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, T
 def _write(
     places: Places, encoder: SentenceEncoder, identity: Identity, progress: Progress, steps: int
 ) -> None:
-    """Write encoder and curve; the folder appears whole, after the curve, or not at all."""
+    """Write encoder and tables; the folder appears whole, after the tables, or not at all."""
     with replacing(places.model) as folder:
         encoder.save(folder)
         write_record(folder, identity, progress, steps, describe(encoder.model.device))
-        write_atomically(places.curve, as_csv(progress.rows))
-
-
-def identify(params: Params, name: str, seed: int, prepared: Path) -> Identity:
-    """Join configuration and prepared data into what one run depends on.
-
-    Raises:
-        ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
-    """
-    if name not in params.objectives:
-        raise ConfigError(unknown("train", "objective", name, params.objectives))
-    if not 0 <= seed < SEEDS:
-        raise ConfigError(
-            f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
-        )
-    settings, data = params.train_for(name), Meta.load(prepared)
-    if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
-        raise ConfigError(
-            f"{prepared}: prepared for backbone {data.backbone} and length {data.max_length}, but "
-            f"params.yaml says {params.backbone.source} and {settings.max_length}; run "
-            "`dvc repro prepare`."
-        )
-    if data.train < settings.batch_size:
-        raise ConfigError(
-            f"{prepared}: {data.train} sentences are fewer than one batch of "
-            f"{settings.batch_size}; give more text or a smaller train.batch_size."
-        )
-    version = folder_version(locate(params.backbone.source))
-    objective = params.objective(name)
-    return Identity(name, objective, seed, settings, params.backbone, version, data)
+        tables = {
+            places.curve: as_csv(progress.rows),
+            places.dynamics: as_csv(progress.dynamics, DYNAMICS),
+        }
+        write_together(tables)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -180,14 +160,31 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prepared", type=Path, required=True)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--curve", type=Path, required=True)
+    parser.add_argument("--dynamics", type=Path, required=True)
     parser.add_argument("--checkpoints", type=Path, required=True)
+    for name in REPLACED:
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=_count, help=f"in place of train.{name}")
     return parser
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} is out of range; give 1 or more steps")
+    return count
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
     arguments = _parser().parse_args(argv)
-    places = Places(arguments.prepared, arguments.model, arguments.curve, arguments.checkpoints)
+    places = Places(
+        arguments.prepared,
+        arguments.model,
+        arguments.curve,
+        arguments.dynamics,
+        arguments.checkpoints,
+    )
     left = f"the same command resumes from {places.checkpoints}."
     return run_stage("train", lambda: _run(arguments, places), left)
 
@@ -196,7 +193,9 @@ def _run(arguments: argparse.Namespace, places: Places) -> None:
     places.check()
     name, seed = arguments.objective, arguments.seed
     params = config.load(arguments.params)
-    identity = identify(params, name, seed, arguments.prepared)
+    given = {key: getattr(arguments, key) for key in REPLACED}
+    replaced = {key: value for key, value in given.items() if value is not None}
+    identity = identify(params, name, seed, arguments.prepared, replaced)
     pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
     try:
         with progress_bar(f"{name}-{seed}") as report:

@@ -56,7 +56,7 @@ def choose_objective(
     from pipeline.objectives import OBJECTIVES  # noqa: PLC0415 - brings torch
 
     record = training_record(encoder) or {}
-    own = record.get("objective")
+    own = record.get("variant_of") or record.get("objective")
     wanted = name or own
     if wanted is None:
         raise invalid(

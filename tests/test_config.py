@@ -265,3 +265,42 @@ def test_any_value_anywhere_loads_or_is_explained(
         config.load(file)
     except ConfigError as error:
         assert path.split(".", maxsplit=1)[0] in str(error) or "YAML" in str(error)  # noqa: PT017
+
+
+VARIED = {"objectives.gentle": {"variant_of": "vicreg", "covariance_coefficient": 3.0}}
+
+
+def test_a_variant_is_an_objective_under_another_name(tmp_path: Path) -> None:
+    changes = VARIED | {"runs.objectives": ["vicreg", "gentle"]}
+    params = load(tmp_path, **changes)
+    assert params.kind("gentle") == "vicreg"
+    assert params.objective("gentle") == OBJECTIVES["vicreg"](covariance_coefficient=3.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "expected"),
+    [
+        ("gentle", {"variant_of": "vicregg"}, "unknown objective 'vicregg'; did you mean 'vicreg'"),
+        ("gentle", {"variant_of": "vicreg"}, "gentle.covariance_coefficient: missing; add it."),
+        (
+            "gentle",
+            {"variant_of": "vicreg", "ratio": 1.0},
+            "objectives.gentle: unknown key 'ratio'",
+        ),
+        ("info_nce", {"variant_of": "vicreg"}, "info_nce is an objective of its own"),
+        ("../x", {"variant_of": "vicreg"}, "must be of small letters, digits and underscores"),
+    ],
+)
+def test_a_variant_is_checked_as_what_it_varies(
+    tmp_path: Path, name: str, settings: dict[str, Any], expected: str
+) -> None:
+    objectives = SETTINGS["objectives"] | {name: settings}
+    assert any(expected in problem for problem in problems(tmp_path, {"objectives": objectives}))
+
+
+@pytest.mark.parametrize("where", ["analysis", "analysis.simulation"])
+def test_analyses_name_objectives_that_there_are(tmp_path: Path, where: str) -> None:
+    found = problems(tmp_path, {f"{where}.objectives": ["vicregg"]})
+    assert [one.partition(";")[0] for one in found] == [
+        f"{where}.objectives: unknown objective 'vicregg'"
+    ]

@@ -58,7 +58,8 @@ ARGUMENTS = {
     compare: "--metrics a --scores b --curves c --out d --resamples 100 --bootstrap-seed 1",
     evaluate: "--encoder a --data b --out c",
     prepare: "--params a --out b --report c",
-    train: "--params a --objective b --seed 1 --prepared c --model d --curve e --checkpoints f",
+    train: "--params a --objective b --seed 1 --prepared c --model d --curve e --dynamics f "
+    "--checkpoints g",
 }
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -27,9 +27,10 @@ from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import OBJECTIVES
 from pipeline.prepare import prepare
 from pipeline.senteval.sts import Pairs, read_sts_benchmark
-from pipeline.train import identify, main, train
+from pipeline.train import main, train
 from pipeline.training.curve import COLUMNS
 from pipeline.training.dev import CollapseError, DevSet
+from pipeline.training.identity import identify
 from pipeline.training.places import Places
 from pipeline.version import folder_version
 from tests.tiny import (
@@ -71,7 +72,11 @@ class Lab:
 
     def places(self, folder: Path) -> Places:
         return Places(
-            self.prepared, folder / "models/model", folder / "curve.csv", folder / "checkpoints"
+            self.prepared,
+            folder / "models/model",
+            folder / "curve.csv",
+            folder / "dynamics.csv",
+            folder / "checkpoints",
         )
 
     def train(
@@ -97,6 +102,7 @@ class Lab:
             "prepared": places.prepared,
             "model": places.model,
             "curve": places.curve,
+            "dynamics": places.dynamics,
             "checkpoints": places.checkpoints,
         }
         options = [text for key, path in paths.items() for text in (f"--{key}", str(path))]
@@ -125,18 +131,19 @@ def make_lab(backbone: Path, folder: Path) -> Lab:
 
 
 def written(folder: Path) -> dict[str, bytes]:
-    """Encoder and curve; checkpoints must be gone."""
+    """Encoder and tables; checkpoints must be gone."""
     assert not (folder / "checkpoints").exists()
     assert [path.name for path in (folder / "models").iterdir()] == ["model"]
-    return contents(folder / "models/model") | {"curve": (folder / "curve.csv").read_bytes()}
+    tables = {name: (folder / name).read_bytes() for name in ("curve.csv", "dynamics.csv")}
+    return contents(folder / "models/model") | tables
 
 
 def record(folder: Path) -> Any:
     return json.loads((folder / "models/model/triad.json").read_text(encoding="utf-8"))
 
 
-def rows(folder: Path) -> list[dict[str, str]]:
-    with (folder / "curve.csv").open(encoding="utf-8", newline="") as file:
+def rows(folder: Path, table: str = "curve.csv") -> list[dict[str, str]]:
+    with (folder / table).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -179,7 +186,7 @@ class TestReproduction:
         lab.train(tmp_path, seed=2, changes={"train.head": head})
         one, other = written(tmp_path), written(finished)
         assert one["model.safetensors"] != other["model.safetensors"]
-        assert one["curve"] != other["curve"]
+        assert one["curve.csv"] != other["curve.csv"]
 
     def test_a_second_run_replaces_the_first(
         self, lab: Lab, finished: Path, tmp_path: Path
@@ -188,6 +195,63 @@ class TestReproduction:
         (tmp_path / "models/model/stray").touch()
         lab.train(tmp_path)
         assert written(tmp_path) == written(finished)
+
+
+class TestDynamics:
+    def test_there_is_a_row_at_each_interval_and_at_the_last_step(
+        self, lab: Lab, tmp_path: Path
+    ) -> None:
+        changes = {"train.record_every": 4, "train.evaluate_every": 3}
+        lab.train(tmp_path, changes=changes)
+        assert [row["step"] for row in rows(tmp_path, "dynamics.csv")] == ["4", "6"]
+        assert [row["step"] for row in rows(tmp_path)] == ["3", "6"]
+
+    def test_at_the_same_step_both_tables_say_the_same(self, finished: Path) -> None:
+        by_step = {row["step"]: row for row in rows(finished, "dynamics.csv")}
+        for row in rows(finished):
+            same = row.keys() & by_step[row["step"]].keys()
+            assert {"dissipation", "positive_cosine"} < same
+            assert {key: row[key] for key in same} == {
+                key: by_step[row["step"]][key] for key in same
+            }
+
+    def test_recording_changes_no_weight(self, lab: Lab, finished: Path, tmp_path: Path) -> None:
+        lab.train(tmp_path, changes={"train.record_every": 5})
+        assert written(tmp_path)["model.safetensors"] == written(finished)["model.safetensors"]
+
+
+class TestVariants:
+    CHANGES: ClassVar[dict[str, Any]] = {
+        "objectives.gentle": {"variant_of": "vicreg", "covariance_coefficient": 3.0}
+    }
+
+    def test_a_variant_is_trained_by_its_name_and_says_what_it_varies(
+        self, lab: Lab, tmp_path: Path
+    ) -> None:
+        lab.train(tmp_path, "gentle", changes=self.CHANGES)
+        told = record(tmp_path)
+        assert (told["objective"], told["variant_of"]) == ("gentle", "vicreg")
+        assert told["hyperparameters"] == {"covariance_coefficient": 3.0}
+
+    def test_what_is_no_variant_names_none(self, finished: Path) -> None:
+        assert "variant_of" not in record(finished)
+
+
+class TestShorterRuns:
+    def test_the_command_line_may_replace_the_steps(self, lab: Lab, tmp_path: Path) -> None:
+        options = ["--steps", "3", "--evaluate-every", "1", "--record-every", "2"]
+        assert main([*lab.arguments(tmp_path, "info_nce", 1), *options]) == 0
+        assert [row["step"] for row in rows(tmp_path)] == ["1", "2", "3"]
+        assert [row["step"] for row in rows(tmp_path, "dynamics.csv")] == ["2", "3"]
+        assert record(tmp_path)["training"]["steps"] == 3
+
+    @pytest.mark.parametrize("given", ["0", "-1", "some"])
+    def test_no_steps_are_refused(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str
+    ) -> None:
+        with pytest.raises(SystemExit):
+            main([*lab.arguments(tmp_path, "info_nce", 1), "--steps", given])
+        assert "--steps" in capsys.readouterr().err
 
 
 class Interrupted:

@@ -119,6 +119,7 @@ SETTINGS: dict[str, Any] = {
         "weight_decay": 0.0,
         "gradient_clip": 1.0,
         "evaluate_every": 2,
+        "record_every": 1,
         "head": "mlp",
         "head_std": None,
         "freeze_embeddings": False,
@@ -142,6 +143,33 @@ SETTINGS: dict[str, Any] = {
         "mhs_negatives": "own_view",
         "mhe_exponent": 2,
     },
+    "analysis": {
+        "simulation": {
+            "objectives": ["info_nce"],
+            "grid": 5,
+            "batches": 8,
+            "negatives": 7,
+            "positive_deviation": 0.05,
+            "negative_deviation": 0.1,
+            "positive_mean": 0.5,
+            "temperatures": [0.3, 0.05],
+            "steps": [0.5, 1.0],
+            "seed": 1,
+        },
+        "held_out": 0.1,
+        "objectives": ["info_nce", "vicreg"],
+        "seeds": [1],
+        "steps": 4,
+        "evaluate_every": 2,
+        "record_every": 1,
+        "tasks": "sts",
+        "batches": 2,
+        "batch_size": 8,
+        "margin": 0.3,
+        "temperatures": [0.05, 0.3],
+        "step_lengths": [0.5, 1.0],
+        "seed": 1,
+    },
     "objectives": {
         "info_nce": {"temperature": 0.05},
         "vicreg": {"covariance_coefficient": 30.0},
@@ -153,8 +181,14 @@ MISSING = object()
 
 
 def settings(changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """SETTINGS with changes by path, `train.steps`; MISSING deletes."""
+    """SETTINGS with changes by path, `train.steps`; MISSING deletes.
+
+    Where the objectives are others, the analyses are of these.
+    """
     content = copy.deepcopy(SETTINGS)
+    if isinstance(named := (changes or {}).get("objectives"), dict) and named:
+        content["analysis"]["objectives"] = list(named)
+        content["analysis"]["simulation"]["objectives"] = list(named)
     for path, value in (changes or {}).items():
         *parents, last = path.split(".")
         section = content

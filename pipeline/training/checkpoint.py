@@ -37,12 +37,14 @@ class Progress:
         best_step: the step with the best dev score; 0 before the first.
         best_score: that score.
         rows: the curve so far.
+        dynamics: the batches' numbers so far.
     """
 
     step: int = 0
     best_step: int = 0
     best_score: float = float("-inf")
     rows: list[dict[str, float]] = field(default_factory=list)
+    dynamics: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def evaluated_step(self) -> int:

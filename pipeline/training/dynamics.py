@@ -6,7 +6,7 @@ from torch import Tensor
 from pipeline.objectives import Components, Objective
 from pipeline.objectives.alignment import alignment
 from pipeline.objectives.mhe import energy
-from pipeline.objectives.views import Views, full_precision, l2_normalise, without_diagonal
+from pipeline.objectives.views import Views, diagonal_mask, full_precision, l2_normalise
 
 # Wang & Isola (2020) report uniformity with e^{-2 |x - y|^2} = e^{4 (x.y - 1)}.
 UNIFORMITY_EXPONENT = 4
@@ -27,20 +27,29 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> dict[str
         ratio: mean over open anchors of the ratio, weighted by the negatives' |weight|.
         alignment, uniformity: of normalised embeddings, uniformity with exponent 2 |x - y|^2.
         positive_cosine, negative_cosine: mean c_ii, mean c_ij over j != i.
+        positive_angle, negative_angle: mean of arccos c, in radians, and ..._deviation: its
+            standard deviation over the batch's pairs.
         The two means over open anchors are NaN where none is open.
     """
     components = objective.components(anchor, positive)
     views = Views(l2_normalise(full_precision(anchor)), l2_normalise(full_precision(positive)))
-    pairs = views.count * (views.count - 1)
+    negatives = views.cosine[~diagonal_mask(views.cosine)]
     numbers = {
         "dissipation": components.dissipation.mean(),
         **_over_open_anchors(components),
         "alignment": alignment(views),
         "uniformity": energy(views.own, UNIFORMITY_EXPONENT),
         "positive_cosine": views.aligned.mean(),
-        "negative_cosine": without_diagonal(views.cosine, 0.0).sum() / pairs,
+        "negative_cosine": negatives.mean(),
+        **_angles("positive_angle", views.aligned),
+        **_angles("negative_angle", negatives),
     }
     return dict(zip(numbers, torch.stack(list(numbers.values())).tolist(), strict=True))
+
+
+def _angles(name: str, cosines: Tensor) -> dict[str, Tensor]:
+    angles = cosines.clamp(-1, 1).arccos()
+    return {name: angles.mean(), f"{name}_deviation": angles.std(correction=0)}
 
 
 def _over_open_anchors(components: Components) -> dict[str, Tensor]:

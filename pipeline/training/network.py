@@ -4,11 +4,16 @@ The head exists during training only. Dropout is the one augmentation, so a back
 is refused.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from pipeline.encoder import SentenceEncoder, pool
 from pipeline.params import HeadKind
+
+# Rows of one forward pass on a CPU: enough to keep its cores busy, few enough to be of like length.
+_ROWS_OF_LIKE_LENGTH = 64
 
 
 class BackboneError(ValueError):
@@ -25,10 +30,30 @@ class TrainingNetwork(nn.Module):
         self.head = head
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Pooled token states through the head."""
-        hidden = self.transformer(input_ids=ids, attention_mask=mask).last_hidden_state
-        embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
+        """Pooled token states through the head; on a CPU, rows of like length share a pass."""
+        if ids.device.type == "cpu":
+            pooled = _in_length_groups(self._pooled, ids, mask)
+        else:
+            pooled = self._pooled(ids, mask)
+        embeddings: Tensor = self.head(pooled)
         return embeddings
+
+    def _pooled(self, ids: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.transformer(input_ids=ids, attention_mask=mask).last_hidden_state
+        return pool(hidden, mask, self.pooling)
+
+
+def _in_length_groups(
+    embed: Callable[[Tensor, Tensor], Tensor], ids: Tensor, mask: Tensor
+) -> Tensor:
+    """Embed (N, L) rows in groups that are padded to their own longest row; (N, D) in order."""
+    lengths = mask.sum(dim=1)
+    order = torch.argsort(lengths, stable=True)
+    groups = []
+    for rows in torch.split(order, _ROWS_OF_LIKE_LENGTH):
+        longest = int(lengths[rows[-1]])
+        groups.append(embed(ids[rows, :longest], mask[rows, :longest]))
+    return torch.cat(groups)[torch.argsort(order)]
 
 
 def make_head(kind: HeadKind, width: int, std: float | None, initializer_range: float) -> nn.Module:

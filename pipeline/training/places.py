@@ -14,12 +14,14 @@ class Places:
         prepared: folder of the prepare stage.
         model: the encoder's folder, replaced as a whole.
         curve: the curve's CSV file.
+        dynamics: the CSV file of what the batches were like.
         checkpoints: folder that survives an interruption.
     """
 
     prepared: Path
     model: Path
     curve: Path
+    dynamics: Path
     checkpoints: Path
 
     def check(self) -> None:
@@ -30,8 +32,14 @@ class Places:
         """
         check_writable("--model", self.model, folder=True)
         check_writable("--curve", self.curve)
+        check_writable("--dynamics", self.dynamics)
         check_writable("--checkpoints", self.checkpoints / "last.pt")
-        written = {"--model": self.model, "--curve": self.curve, "--checkpoints": self.checkpoints}
+        written = {
+            "--model": self.model,
+            "--curve": self.curve,
+            "--dynamics": self.dynamics,
+            "--checkpoints": self.checkpoints,
+        }
         check_apart(written)
         holds = self.model.is_dir() and any(self.model.iterdir())
         if holds and not (self.model / "triad.json").is_file():

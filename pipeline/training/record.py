@@ -3,65 +3,14 @@
 Nothing in it differs between equal runs on one machine: no times, no paths of the machine.
 """
 
-import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-import transformers
-
-from pipeline.objectives import Objective
-from pipeline.params import BackboneParams, TrainParams
-from pipeline.prepared import Meta
 from pipeline.training.checkpoint import Progress
 from pipeline.training.curve import rounded
-
-
-@dataclass(frozen=True)
-class Identity:
-    """All that decides a run's result, the machine apart.
-
-    Attributes:
-        name: the objective's registry name.
-        objective: with its hyperparameters.
-        seed: of head, dropout and data order.
-        settings: the loop's.
-        backbone: where training starts.
-        backbone_version: hash of its weights.
-        data: the prepared corpus.
-    """
-
-    name: str
-    objective: Objective
-    seed: int
-    settings: TrainParams
-    backbone: BackboneParams
-    backbone_version: str
-    data: Meta
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers and names, for JSON."""
-        settings = dataclasses.asdict(self.settings)
-        return {
-            "objective": self.name,
-            "hyperparameters": dataclasses.asdict(self.objective),
-            "seed": self.seed,
-            "training": {key: value for key, value in settings.items() if key != "device"},
-            "backbone": {
-                "source": self.backbone.source,
-                "pooling": self.backbone.pooling,
-                "version": self.backbone_version,
-            },
-            "data": {
-                "source": self.data.source,
-                "hash": self.data.data_hash,
-                "sentences": self.data.train,
-            },
-            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
-        }
+from pipeline.training.identity import Identity
 
 
 def write_record(

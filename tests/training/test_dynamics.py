@@ -26,6 +26,10 @@ def test_three_orthogonal_sentences_with_equal_views() -> None:
             "uniformity": -4.0,  # log mean e^{4 (0 - 1)}
             "positive_cosine": 1.0,
             "negative_cosine": 0.0,
+            "positive_angle": 0.0,
+            "positive_angle_deviation": 0.0,
+            "negative_angle": math.pi / 2,
+            "negative_angle_deviation": 0.0,
         }
     )
 
@@ -41,6 +45,15 @@ def test_closed_anchors_count_for_dissipation_only() -> None:
     assert numbers["alignment"] == pytest.approx(0.4)
     assert numbers["positive_cosine"] == pytest.approx(0.8)
     assert numbers["negative_cosine"] == pytest.approx(0.4)
+
+
+def test_angles_are_in_radians_and_spread_over_the_pairs_of_the_batch() -> None:
+    """Positives arccos 0.6 and 0; negatives pi/2 and arccos 0.8."""
+    numbers = dynamics(MPT(margin=0.5), ANCHOR, POSITIVE)
+    assert numbers["positive_angle"] == pytest.approx(math.acos(0.6) / 2)
+    assert numbers["positive_angle_deviation"] == pytest.approx(math.acos(0.6) / 2)
+    assert numbers["negative_angle"] == pytest.approx((math.pi / 2 + math.acos(0.8)) / 2)
+    assert numbers["negative_angle_deviation"] == pytest.approx((math.pi / 2 - math.acos(0.8)) / 2)
 
 
 def test_the_ratio_is_weighted_by_the_negatives_weights() -> None:

@@ -72,9 +72,31 @@ def test_the_network_is_backbone_pooling_head(tiny: Path, pooling: Pooling) -> N
     batch = encoder.tokenizer(["one sentence", "two"], padding=True, return_tensors="pt")
     ids, mask = batch["input_ids"], batch["attention_mask"]
     hidden = encoder.model(input_ids=ids, attention_mask=mask).last_hidden_state
-    assert torch.equal(network(ids, mask), network.head(pool(hidden, mask, pooling)))
+    torch.testing.assert_close(network(ids, mask), network.head(pool(hidden, mask, pooling)))
     names = {name.partition(".")[0] for name, _ in network.named_parameters()}
     assert names == {"transformer", "head"}
+
+
+@torch.no_grad()
+def test_rows_of_like_length_share_a_pass_and_keep_their_places(tiny: Path) -> None:
+    encoder = SentenceEncoder.load(tiny, "cpu", "mean")
+    network = TrainingNetwork(encoder, nn.Identity()).eval()
+    texts = ["word " * (1 + place * 7 % 13) for place in range(150)]
+    batch = encoder.tokenizer(texts, padding=True, return_tensors="pt")
+    widths: list[int] = []
+
+    def note(_: nn.Module, __: tuple[()], given: dict[str, torch.Tensor]) -> None:
+        widths.append(given["input_ids"].shape[1])
+
+    with encoder.model.register_forward_pre_hook(note, with_kwargs=True):
+        found = network(batch["input_ids"], batch["attention_mask"])
+    assert widths == sorted(widths)
+    assert len(set(widths)) == 3
+    alone = [
+        network(ids=one["input_ids"], mask=one["attention_mask"])
+        for one in (encoder.tokenizer([text], return_tensors="pt") for text in texts)
+    ]
+    torch.testing.assert_close(found, torch.cat(alone))
 
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

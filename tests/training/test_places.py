@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def places(folder: Path, **changes: Path) -> Places:
-    usual = {name: folder / name for name in ("prepared", "model", "curve", "checkpoints")}
+    usual = {
+        name: folder / name for name in ("prepared", "model", "curve", "dynamics", "checkpoints")
+    }
     return Places(**(usual | changes))
 
 
@@ -46,10 +48,16 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, name: str) -
         places(tmp_path).check()
 
 
-def test_a_folder_in_the_place_of_the_curve_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "curve").mkdir()
-    with pytest.raises(WriteError, match=r"^--curve: .* is a folder; name a file"):
+@pytest.mark.parametrize("name", ["curve", "dynamics"])
+def test_a_folder_in_the_place_of_a_table_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(WriteError, match=rf"^--{name}: .* is a folder; name a file"):
         places(tmp_path).check()
+
+
+def test_one_table_in_the_place_of_the_other_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match=r"keep them apart"):
+        places(tmp_path, dynamics=tmp_path / "curve").check()
 
 
 def test_a_curve_in_the_encoders_folder_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,109 @@
+"""What one training run depends on: configuration joined with prepared data."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from pipeline.encoder import locate
+from pipeline.objectives import Objective
+from pipeline.params import BackboneParams, Params, TrainParams
+from pipeline.prepared import Meta
+from pipeline.strict import unknown
+from pipeline.version import folder_version
+from pipeline.yaml_file import ConfigError
+
+# Of NumPy's and scikit-learn's seeds.
+SEEDS = 2**32
+
+
+@dataclass(frozen=True)
+class Identity:
+    """All that decides a run's result, the machine apart.
+
+    Attributes:
+        name: the objective's name in params.yaml.
+        kind: the registered objective that it is, or is a variant of.
+        objective: with its hyperparameters.
+        seed: of head, dropout and data order.
+        settings: the loop's.
+        backbone: where training starts.
+        backbone_version: hash of its weights.
+        data: the prepared corpus.
+    """
+
+    name: str
+    kind: str
+    objective: Objective
+    seed: int
+    settings: TrainParams
+    backbone: BackboneParams
+    backbone_version: str
+    data: Meta
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and names, for JSON."""
+        settings = dataclasses.asdict(self.settings)
+        variant = {} if self.kind == self.name else {"variant_of": self.kind}
+        return {
+            "objective": self.name,
+            **variant,
+            "hyperparameters": dataclasses.asdict(self.objective),
+            "seed": self.seed,
+            "training": {key: value for key, value in settings.items() if key != "device"},
+            "backbone": {
+                "source": self.backbone.source,
+                "pooling": self.backbone.pooling,
+                "version": self.backbone_version,
+            },
+            "data": {
+                "source": self.data.source,
+                "hash": self.data.data_hash,
+                "sentences": self.data.train,
+            },
+            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+        }
+
+
+def identify(
+    params: Params, name: str, seed: int, prepared: Path, replaced: Mapping[str, Any] | None = None
+) -> Identity:
+    """Join configuration and prepared data into what one run depends on.
+
+    Args:
+        params: the configuration.
+        name: of the objective there.
+        seed: of head, dropout and data order.
+        prepared: folder of the prepare stage.
+        replaced: settings of `train` that this run has otherwise.
+
+    Raises:
+        ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
+    """
+    if name not in params.objectives:
+        raise ConfigError(unknown("train", "objective", name, params.objectives))
+    if not 0 <= seed < SEEDS:
+        raise ConfigError(
+            f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
+        )
+    settings = dataclasses.replace(params.train_for(name), **(replaced or {}))
+    data = Meta.load(prepared)
+    if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
+        raise ConfigError(
+            f"{prepared}: prepared for backbone {data.backbone} and length {data.max_length}, but "
+            f"params.yaml says {params.backbone.source} and {settings.max_length}; run "
+            "`dvc repro prepare`."
+        )
+    if data.train < settings.batch_size:
+        raise ConfigError(
+            f"{prepared}: {data.train} sentences are fewer than one batch of "
+            f"{settings.batch_size}; give more text or a smaller train.batch_size."
+        )
+    version = folder_version(locate(params.backbone.source))
+    objective = params.objective(name)
+    kind = params.kind(name)
+    return Identity(name, kind, objective, seed, settings, params.backbone, version, data)
