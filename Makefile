@@ -10,11 +10,12 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro serve check test format pictures
+.PHONY: help setup run repro report serve check test format pictures
 
 help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
 	@echo 'make repro    the same without serving'
+	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
 	@echo 'make serve    serve what is trained'
 	@echo 'make test     set up, lint, check types, run all tests'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
@@ -37,6 +38,10 @@ repro: setup
 	$(VENV)/bin/dvc repro
 	@echo
 	@cat results/comparison.md
+
+report: setup
+	$(VENV)/bin/dvc repro analysis/dvc.yaml
+	@echo 'The report is results/analysis/report.html; results/analysis/report.md is the same as text.'
 
 serve: setup
 	@echo 'The API will be at http://$(or $(HOST),127.0.0.1):$(or $(PORT),3000), its documentation at /docs, the demo at /demo; Ctrl-C stops it.'

@@ -117,6 +117,17 @@ class SimulationParams:
 
 
 @dataclass(frozen=True, kw_only=True)
+class MeasureParams:
+    """What is measured on held-out sentences: options of pipeline.measure."""
+
+    batches: int = number(at_least=1, unit="batches")
+    margin: float = number(at_least=0.0, at_most=2.0, unit="cosine")
+    temperatures: tuple[float, ...] = number(above=0.0, unit="cosine")
+    steps: tuple[float, ...] = number(above=0.0, unit="length of a step")
+    seed: int = number(at_least=0, at_most=LARGEST_SEED, unit="seed")
+
+
+@dataclass(frozen=True, kw_only=True)
 class AnalysisParams:
     """The study of section 3.2: short runs on a part of the sentences, measured on the rest."""
 
@@ -128,12 +139,8 @@ class AnalysisParams:
     evaluate_every: int = number(at_least=1, unit="steps")
     record_every: int = number(at_least=1, unit="steps")
     tasks: str
-    batches: int = number(at_least=1, unit="batches")
     batch_size: int = number(at_least=2, unit="sentences")
-    margin: float = number(at_least=0.0, at_most=2.0, unit="cosine")
-    temperatures: tuple[float, ...] = number(above=0.0, unit="cosine")
-    step_lengths: tuple[float, ...] = number(above=0.0, unit="length of a step")
-    seed: int = number(at_least=0, unit="seed")
+    measure: MeasureParams
 
 
 @dataclass(frozen=True, kw_only=True)

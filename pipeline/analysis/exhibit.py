@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.figure import Figure
+
+
+# Lists without lists or mappings in them, over several lines.
+_INNERMOST = re.compile(r"\[\n[^\[\]{}]*\n *\]")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ def write_exhibits(folder: Path, exhibits: Iterable[Exhibit]) -> None:
 
 
 def as_json(content: Mapping[str, Any]) -> bytes:
-    """JSON that git shows well; NaN and infinity are refused."""
+    """JSON that git shows well, a list of numbers a line; NaN and infinity are refused."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    text = _INNERMOST.sub(lambda found: re.sub(r"\n *", " ", found[0]), text)
     return f"{text}\n".encode()

@@ -17,10 +17,10 @@ SPREAD = (
 )
 
 
-def cell(spread: Spread) -> str:
+def cell(spread: Spread, digits: int = 2) -> str:
     """Mean and, if there is one, deviation."""
-    mean, deviation = spread.mean, spread.deviation
-    return f"{mean:.2f}" if deviation is None else f"{mean:.2f} ± {deviation:.2f}"
+    mean, deviation = f"{spread.mean:.{digits}f}", spread.deviation
+    return mean if deviation is None else f"{mean} ± {deviation:.{digits}f}"
 
 
 def scores_table(rows: list[Row]) -> str:

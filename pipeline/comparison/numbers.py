@@ -64,9 +64,9 @@ def row(runs: Runs, objective: str, half: HalfName) -> Row:
     by_seed = runs.by_objective[objective]
     measured = [run.halves[half] for run in by_seed.values()]
     scores = {
-        task: _spread([one.scores[task] for one in measured]) for task in runs.half(half).scores
+        task: spread([one.scores[task] for one in measured]) for task in runs.half(half).scores
     }
-    scores[AVERAGE] = _spread([one.average for one in measured])
+    scores[AVERAGE] = spread([one.average for one in measured])
     return Row(objective, tuple(by_seed), scores)
 
 
@@ -108,8 +108,8 @@ def dev_scores(curves: list[Curve]) -> dict[str, DevScores]:
         by_objective.setdefault(curve.objective, []).append(curve.dev_spearman)
     return {
         objective: DevScores(
-            best=_spread([max(scores) for scores in of_seeds]),
-            last=_spread([scores[-1] for scores in of_seeds]),
+            best=spread([max(scores) for scores in of_seeds]),
+            last=spread([scores[-1] for scores in of_seeds]),
         )
         for objective, of_seeds in by_objective.items()
     }
@@ -149,6 +149,7 @@ def _intervals(
     return {task: interval(differences) for task, differences in resampled.items()}
 
 
-def _spread(values: list[float]) -> Spread:
+def spread(values: list[float]) -> Spread:
+    """Of an objective's values, one a seed."""
     deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
     return Spread(float(np.mean(values)), deviation)

@@ -13,7 +13,7 @@ from pipeline.objectives.contrastive import MET, MPT, ArcCon, InfoNCE
 from pipeline.objectives.mhe import MHE, MHEDissipation, MHEDissipationWeight, MHEModified
 from pipeline.objectives.mhs import MHS, MHSDissipation, MHSModified
 from pipeline.objectives.objective import Components, Objective
-from pipeline.objectives.paradigm import Baseline, Paradigm
+from pipeline.objectives.paradigm import Baseline, Paradigm, from_pieces
 from pipeline.objectives.vicreg import (
     VICReg,
     VICRegCentred,
@@ -55,4 +55,5 @@ __all__ = [
     "NonFiniteEmbeddingsError",
     "Objective",
     "Paradigm",
+    "from_pieces",
 ]

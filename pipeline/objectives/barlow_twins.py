@@ -122,13 +122,17 @@ class BarlowTwinsBatchNorm(Objective):
         """Closed form: everything carries gradient."""
         return redundancy(views, self.redundancy_coefficient)
 
-    def pieces(self, views: Views) -> Components:
+    def dissipation_of(self, views: Views) -> Tensor:
+        """1."""
+        return constant(views)
+
+    def weight_of(self, views: Views) -> Tensor:
         """As BarlowTwins's, on batch-normalised embeddings."""
-        return Components(
-            constant(views),
-            redundancy_weight(views, self.redundancy_coefficient),
-            decorrelating_ratio(views, self.redundancy_coefficient),
-        )
+        return redundancy_weight(views, self.redundancy_coefficient)
+
+    def ratio_of(self, views: Views) -> Tensor:
+        """As BarlowTwins's, on batch-normalised embeddings."""
+        return decorrelating_ratio(views, self.redundancy_coefficient)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from pipeline.objectives import ratio
-from pipeline.objectives.dissipation import softmax_mass
+from pipeline.objectives.dissipation import margin_gate, softmax_mass
 from pipeline.objectives.hyperparameters import cosine_margin, number, temperature
 from pipeline.objectives.objective import Components, Objective
 from pipeline.objectives.views import (
@@ -79,13 +79,13 @@ class InfoNCE(_Contrastive):
         """The mean over anchors."""
         return softmax_loss(self.positive(views), views.cosine, self.temperature)
 
-    def pieces(self, views: Views) -> Components:
-        """Softmax mass, softmax / t, the ratio."""
-        return Components(
-            softmax_mass(self.positive(views), views.cosine, self.temperature),
-            softmax_over_negatives(views.cosine, self.temperature) / self.temperature,
-            self.ratio_of(views),
-        )
+    def dissipation_of(self, views: Views) -> Tensor:
+        """The negatives' mass in the softmax."""
+        return softmax_mass(self.positive(views), views.cosine, self.temperature)
+
+    def weight_of(self, views: Views) -> Tensor:
+        """Softmax / t over an anchor's negatives."""
+        return softmax_over_negatives(views.cosine, self.temperature) / self.temperature
 
     def ratio_of(self, views: Views) -> Tensor:
         """1."""
@@ -130,14 +130,17 @@ class MPT(_Contrastive):
         """The mean over anchors; a graph-connected zero where no anchor is active."""
         return torch.relu(hardest(views.cosine)[0] - views.aligned + self.margin).mean()
 
-    def pieces(self, views: Views) -> Components:
-        """Gate, hardest only, 1."""
-        lead = views.aligned - hardest(views.cosine)[0]
-        return Components(
-            (lead < self.margin).to(lead.dtype),
-            hardest_only(views.cosine),
-            ratio.fixed(views, 1.0),
-        )
+    def dissipation_of(self, views: Views) -> Tensor:
+        """1 while the positive's cosine leads by less than the margin, else 0."""
+        return margin_gate(views, self.margin, "cross_view")
+
+    def weight_of(self, views: Views) -> Tensor:
+        """1 for the hardest negative."""
+        return hardest_only(views.cosine)
+
+    def ratio_of(self, views: Views) -> Tensor:
+        """1."""
+        return ratio.fixed(views, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,11 +161,15 @@ class MET(_Contrastive):
         nearest = distance(hardest(views.cosine)[0])
         return torch.relu(distance(views.aligned) - nearest + self.distance_margin).mean()
 
-    def pieces(self, views: Views) -> Components:
-        """Gate, 1 / d_ij for the hardest, d_ij / d_ii."""
+    def dissipation_of(self, views: Views) -> Tensor:
+        """1 while the positive is nearer by less than the margin, else 0."""
         lead = distance(hardest(views.cosine)[0]) - distance(views.aligned)
-        return Components(
-            (lead < self.distance_margin).to(lead.dtype),
-            hardest_only(views.cosine) / distance(views.cosine),
-            ratio.distances(views),
-        )
+        return (lead < self.distance_margin).to(lead.dtype)
+
+    def weight_of(self, views: Views) -> Tensor:
+        """1 / d_ij for the hardest negative."""
+        return hardest_only(views.cosine) / distance(views.cosine)
+
+    def ratio_of(self, views: Views) -> Tensor:
+        """d_ij / d_ii."""
+        return ratio.distances(views)

@@ -12,7 +12,7 @@ from pipeline.objectives.views import Views, hardest, without_diagonal
 
 def constant(views: Views) -> Tensor:
     """1 for every anchor: the ineffective objectives never let go of a sentence."""
-    return views.anchor.new_ones(views.count)
+    return torch.ones_like(views.aligned)
 
 
 def softmax_mass(positive: Tensor, cosine: Tensor, temperature: float) -> Tensor:
@@ -37,4 +37,4 @@ def margin_gate(views: Views, margin: float, gate: Gate) -> Tensor:
         lead = views.aligned - hardest(views.cosine)[0]
     else:
         lead = 1 - hardest(views.own)[0]
-    return (lead < margin).to(views.anchor.dtype)
+    return (lead < margin).to(lead.dtype)

@@ -21,7 +21,7 @@ from torch import Tensor
 from pipeline.objectives.alignment import alignment
 from pipeline.objectives.dissipation import constant
 from pipeline.objectives.hyperparameters import choice, coefficient, pull_ratio, temperature
-from pipeline.objectives.objective import Components, Gated, Modified, Objective
+from pipeline.objectives.objective import Gated, Modified, Objective
 from pipeline.objectives.ratio import per_anchor
 from pipeline.objectives.views import Views, without_diagonal
 from pipeline.objectives.weight import softmax_over_pairs
@@ -61,32 +61,23 @@ class MHE(Objective):
         uniformity = energy(views.own, self.mhe_exponent) + energy(views.other, self.mhe_exponent)
         return alignment(views) + self.uniformity_coefficient * uniformity
 
-    def pieces(self, views: Views) -> Components:
-        """1, energy's share, what balances it."""
-        weight = energy_weight(views.own, self.uniformity_coefficient, self.mhe_exponent)
-        return Components(constant(views), weight, balancing_ratio(weight))
-
-
-@dataclass(frozen=True, kw_only=True)
-class MHEDissipation(Gated):
-    """MHE with the gate: first step of the ablation (Table 5).
-
-    Attributes:
-        uniformity_coefficient: nu > 0.
-        mhe_exponent: see `MHE`.
-    """
-
-    uniformity_coefficient: float = coefficient(10.0)
-    mhe_exponent: int = choice(2, 1)
+    def dissipation_of(self, views: Views) -> Tensor:
+        """1."""
+        return constant(views)
 
     def weight_of(self, views: Views) -> Tensor:
-        """As MHE's."""
+        """A pair's share in the energy."""
         return energy_weight(views.own, self.uniformity_coefficient, self.mhe_exponent)
 
     def ratio_of(self, views: Views) -> Tensor:
-        """As MHE's."""
+        """What makes the whole pull alignment's 2/N."""
         weight = energy_weight(views.own, self.uniformity_coefficient, self.mhe_exponent)
         return balancing_ratio(weight)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MHEDissipation(Gated, MHE):
+    """MHE with the gate: first step of the ablation (Table 5)."""
 
 
 def modified_energy_weight(own: Tensor, temperature: float) -> Tensor:

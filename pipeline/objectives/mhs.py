@@ -58,14 +58,18 @@ class MHS(Objective):
     def _separation(self, views: Views) -> Tensor:
         return distance(hardest(candidates(views, self.mhs_negatives))[0]).mean()
 
-    def pieces(self, views: Views) -> Components:
-        """1, nu / (N d_ij) for the nearest j, 2 d_ij / nu."""
+    def dissipation_of(self, views: Views) -> Tensor:
+        """1."""
+        return constant(views)
+
+    def weight_of(self, views: Views) -> Tensor:
+        """Nu / (N d_ij) for the nearest j."""
         similarity = candidates(views, self.mhs_negatives)
-        return Components(
-            constant(views),
-            self.uniformity_coefficient / views.count * nearest_weight(similarity),
-            2 / self.uniformity_coefficient * distance(similarity),
-        )
+        return self.uniformity_coefficient / views.count * nearest_weight(similarity)
+
+    def ratio_of(self, views: Views) -> Tensor:
+        """2 d_ij / nu."""
+        return 2 / self.uniformity_coefficient * distance(candidates(views, self.mhs_negatives))
 
     def negatives_of(self, views: Views) -> Tensor:
         """h_j, or p_j where the neighbour is looked for in the other view."""
@@ -73,29 +77,8 @@ class MHS(Objective):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MHSDissipation(Gated):
-    """MHS with the gate: first step of the ablation (Table 5).
-
-    Attributes:
-        uniformity_coefficient: nu > 0.
-        mhs_negatives: see `MHS`.
-    """
-
-    uniformity_coefficient: float = coefficient(1.0)
-    mhs_negatives: View = choice("own_view", "other_view")
-
-    def weight_of(self, views: Views) -> Tensor:
-        """As MHS's."""
-        similarity = candidates(views, self.mhs_negatives)
-        return self.uniformity_coefficient / views.count * nearest_weight(similarity)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """As MHS's."""
-        return 2 / self.uniformity_coefficient * distance(candidates(views, self.mhs_negatives))
-
-    def negatives_of(self, views: Views) -> Tensor:
-        """As MHS's."""
-        return views.anchor if self.mhs_negatives == "own_view" else views.positive
+class MHSDissipation(Gated, MHS):
+    """MHS with the gate: first step of the ablation (Table 5)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,8 +106,20 @@ class Objective(Hyperparameters, ABC):
         """The loss on normalised views."""
 
     @abstractmethod
+    def dissipation_of(self, views: Views) -> Tensor:
+        """(N,) scale of each anchor's whole gradient."""
+
+    @abstractmethod
+    def weight_of(self, views: Views) -> Tensor:
+        """(N, N) share of each negative, zero on the diagonal."""
+
+    @abstractmethod
+    def ratio_of(self, views: Views) -> Tensor:
+        """(N, N) pull on the positive per unit of push on each negative."""
+
     def pieces(self, views: Views) -> Components:
-        """The components on normalised views."""
+        """The three components on normalised views."""
+        return Components(self.dissipation_of(views), self.weight_of(views), self.ratio_of(views))
 
     def negatives_of(self, views: Views) -> Tensor:
         """(N, D) embeddings that the weights' columns stand for: the anchor's own view."""
@@ -143,25 +155,9 @@ class PiecewiseObjective(Objective):
         opened = components.dissipation[:, None] * views.anchor
         return self.factor(components) * (opened * (push - pull)).sum()
 
-    def pieces(self, views: Views) -> Components:
-        """The three pieces, each from a method of its own."""
-        return Components(self.dissipation_of(views), self.weight_of(views), self.ratio_of(views))
-
     def positive_of(self, views: Views) -> Tensor:
         """(N, D) positives as the loss sees them: constants."""
         return views.positive.detach()
-
-    @abstractmethod
-    def dissipation_of(self, views: Views) -> Tensor:
-        """(N,)."""
-
-    @abstractmethod
-    def weight_of(self, views: Views) -> Tensor:
-        """(N, N), zero diagonal."""
-
-    @abstractmethod
-    def ratio_of(self, views: Views) -> Tensor:
-        """(N, N)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,24 +1,69 @@
 """The paradigm itself: any three pieces make a trainable objective.
 
-Here: `Paradigm`, which takes the pieces as functions of the views, and `Baseline`, the setting
-of section 3.2 (registry name `paradigm`).
+Here: `Paradigm`, which takes the pieces as functions of the views; `from_pieces`, which makes an
+entry of the table OBJECTIVES of them; and `Baseline`, the setting of section 3.2 (registry name
+`paradigm`).
 """
 
+from __future__ import annotations
+
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from pipeline.objectives.hyperparameters import MeanOver, View, choice, temperature
-from pipeline.objectives.objective import Components, Modified, PiecewiseObjective
+from pipeline.objectives.objective import Components, Modified, Objective, PiecewiseObjective
 from pipeline.objectives.views import Views
 from pipeline.objectives.weight import softmax_over_negatives
 
-Piece = Callable[[Views], Tensor]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Piece = Callable[[Views], "Tensor"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OfPieces(PiecewiseObjective):
+    """An objective whose three pieces somebody gave as functions; mean over anchors."""
+
+    @property
+    @abstractmethod
+    def given(self) -> Paradigm:
+        """The pieces."""
+
+    def dissipation_of(self, views: Views) -> Tensor:
+        """The given dissipation."""
+        return self._shaped("dissipation", self.given.dissipation(views), (views.count,))
+
+    def weight_of(self, views: Views) -> Tensor:
+        """The given weight without its diagonal."""
+        weight = self._shaped("weight", self.given.weight(views), (views.count, views.count))
+        return weight - weight.diagonal().diag()
+
+    def ratio_of(self, views: Views) -> Tensor:
+        """The given ratio."""
+        return self._shaped("ratio", self.given.ratio(views), (views.count, views.count))
+
+    def negatives_of(self, views: Views) -> Tensor:
+        """p_j or h_j, as `negatives` says."""
+        return views.positive if self.given.negatives == "other_view" else views.anchor
+
+    def factor(self, components: Components) -> float:
+        """1 / N."""
+        return 1 / components.dissipation.shape[0]
+
+    def _shaped(self, name: str, piece: Tensor, expected: tuple[int, ...]) -> Tensor:
+        if piece.shape != expected:
+            raise ValueError(
+                f"{type(self).__name__}.{name}: expected shape {expected} for a batch of "
+                f"{expected[0]}, got {tuple(piece.shape)}."
+            )
+        return piece
 
 
 @dataclass(frozen=True)
-class Paradigm(PiecewiseObjective):
+class Paradigm(_OfPieces):
     """loss_i = dissipation_i sum_{j != i} weight_ij (h_i . n_j - ratio_ij h_i . p_i), mean over i.
 
     Source: Li, Zhang & Nie 2024, Eq. (5) as a loss.
@@ -40,35 +85,40 @@ class Paradigm(PiecewiseObjective):
     _: KW_ONLY
     negatives: View = choice("other_view", "own_view")
 
-    def dissipation_of(self, views: Views) -> Tensor:
-        """The given dissipation."""
-        return _shaped("dissipation", self.dissipation(views), (views.count,))
-
-    def weight_of(self, views: Views) -> Tensor:
-        """The given weight without its diagonal."""
-        weight = _shaped("weight", self.weight(views), (views.count, views.count))
-        return weight - weight.diagonal().diag()
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """The given ratio."""
-        return _shaped("ratio", self.ratio(views), (views.count, views.count))
-
-    def negatives_of(self, views: Views) -> Tensor:
-        """p_j or h_j, as `negatives` says."""
-        return views.positive if self.negatives == "other_view" else views.anchor
-
-    def factor(self, components: Components) -> float:
-        """1 / N."""
-        return 1 / components.dissipation.shape[0]
+    @property
+    def given(self) -> Paradigm:
+        """Itself."""
+        return self
 
 
-def _shaped(name: str, piece: Tensor, expected: tuple[int, ...]) -> Tensor:
-    if piece.shape != expected:
-        raise ValueError(
-            f"Paradigm.{name}: expected shape {expected} for a batch of {expected[0]}, "
-            f"got {tuple(piece.shape)}."
-        )
-    return piece
+def from_pieces(
+    name: str, *, dissipation: Piece, weight: Piece, ratio: Piece, negatives: View = "other_view"
+) -> type[Objective]:
+    """A class of objectives without hyperparameters: what the table OBJECTIVES holds.
+
+    Args:
+        name: of the class, for messages.
+        dissipation: see `Paradigm`, as for the others.
+        weight: likewise.
+        ratio: likewise.
+        negatives: likewise.
+
+    Raises:
+        ValueError: `negatives` is neither view.
+    """
+    paradigm = Paradigm(dissipation, weight, ratio, negatives=negatives)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Made(_OfPieces):
+        """An objective of given pieces."""
+
+        @property
+        def given(self) -> Paradigm:
+            """Those of `from_pieces`."""
+            return paradigm
+
+    Made.__name__ = Made.__qualname__ = name
+    return Made
 
 
 @dataclass(frozen=True, kw_only=True)

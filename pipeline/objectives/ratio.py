@@ -18,7 +18,7 @@ MIN_SIMILARITY_SUM = 1e-3
 
 def fixed(views: Views, value: float) -> Tensor:
     """The same number for every pair."""
-    return views.anchor.new_full((views.count, views.count), value)
+    return views.aligned.new_full((views.count, views.count), value)
 
 
 def per_anchor(value: Tensor) -> Tensor:

@@ -125,15 +125,21 @@ class VICRegCentred(Objective):
         """The anchor's own view, centred."""
         return views.anchor - views.anchor.mean(dim=0)
 
-    def pieces(self, views: Views) -> Components:
+    def dissipation_of(self, views: Views) -> Tensor:
+        """1."""
+        return constant(views)
+
+    def weight_of(self, views: Views) -> Tensor:
         """As VICReg's, on centred embeddings."""
+        return covariance_weight(self._own(views), self.covariance_coefficient)
+
+    def ratio_of(self, views: Views) -> Tensor:
+        """As VICReg's, on centred embeddings."""
+        return covariance_ratio(self._own(views), self.covariance_coefficient)
+
+    def _own(self, views: Views) -> Tensor:
         centred = self.negatives_of(views)
-        own = centred @ centred.T
-        return Components(
-            constant(views),
-            covariance_weight(own, self.covariance_coefficient),
-            covariance_ratio(own, self.covariance_coefficient),
-        )
+        return centred @ centred.T
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Any three pieces make an objective, and the conventions change what they say they change."""
 
+import dataclasses
 import math
 
 import pytest
 import torch
 from torch import Tensor
 
-from pipeline.objectives import OBJECTIVES, Objective, Paradigm
+from pipeline.objectives import OBJECTIVES, Objective, Paradigm, from_pieces
 from pipeline.objectives.dissipation import constant, margin_gate
 from pipeline.objectives.ratio import fixed
 from pipeline.objectives.views import Views
@@ -75,6 +76,46 @@ def test_a_piece_of_a_wrong_shape_is_named(piece: str, batch: Batch) -> None:
     pieces = (cut if piece == name else good for name, good in PIECES.items())
     with pytest.raises(ValueError, match=rf"Paradigm.{piece}: expected shape .* got \(3, 5\)"):
         Paradigm(*pieces)(*batch)
+
+
+def test_pieces_make_a_class_for_the_table_that_has_no_hyperparameters(
+    batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = from_pieces("mine", dissipation=gate, weight=weight, ratio=ratio)
+    monkeypatch.setitem(OBJECTIVES, "mine", mine)
+    assert dataclasses.fields(OBJECTIVES["mine"]) == ()
+    assert OBJECTIVES["mine"]() == OBJECTIVES["mine"]()
+    assert repr(OBJECTIVES["mine"]()) == "mine()"
+    assert_same_gradient(OBJECTIVES["mine"](), OBJECTIVES["paradigm"](), batch)
+
+
+def test_classes_made_of_pieces_keep_theirs(batch: Batch) -> None:
+    made = from_pieces("one", dissipation=constant, weight=weight, ratio=ratio)()
+    other = from_pieces("other", **PIECES, negatives="own_view")()
+    assert_same_gradient(made, Paradigm(constant, weight, ratio), batch)
+    assert_same_gradient(other, Paradigm(gate, weight, ratio, negatives="own_view"), batch)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_made_classs_piece_of_a_wrong_shape_is_named(piece: str, batch: Batch) -> None:
+    made = from_pieces("mine", **PIECES | {piece: lambda views: views.anchor[:3]})
+    with pytest.raises(ValueError, match=rf"mine.{piece}: expected shape .* got \(3, 5\)"):
+        made()(*batch)
+
+
+def test_a_made_class_takes_its_negatives_from_one_of_the_two_views() -> None:
+    with pytest.raises(ValueError, match="negatives: 'sideways' is not one of "):
+        from_pieces("mine", **PIECES, negatives="sideways")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_each_piece_can_be_asked_for_alone(name: str, batch: Batch) -> None:
+    objective = OBJECTIVES[name]()
+    views = Views(objective.normalise(batch[0]), objective.normalise(batch[1]))
+    d, w, r = objective.components(*batch)
+    assert torch.equal(objective.dissipation_of(views), d)
+    assert torch.equal(objective.weight_of(views), w)
+    assert torch.equal(objective.ratio_of(views), r)
 
 
 def test_a_gradient_step_on_any_pieces_moves_open_anchors_as_the_formula_says() -> None:

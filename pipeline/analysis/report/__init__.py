@@ -1,0 +1,1 @@
+"""The study's runs read back, their figures and tables, and the text around them."""

@@ -1,0 +1,52 @@
+"""Markdown with pictures -> one HTML page that holds all it shows and asks nobody for anything."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from typing import TYPE_CHECKING
+
+from markdown_it import MarkdownIt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_IMAGE = re.compile(r'<img src="([^"]+\.svg)"')
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.5;
+  font-family: system-ui, sans-serif; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #8888; text-align: left; }
+/* The figures are drawn on white. */
+img { max-width: 100%; background: white; border-radius: 4px; }
+blockquote { margin: 0 0 2rem; padding-left: 1rem; border-left: 3px solid #8888; }
+code { font-size: 0.92em; }
+"""
+
+
+def as_page(markdown: str, title: str, folder: Path) -> str:
+    """A page.
+
+    Args:
+        markdown: the text; its pictures are SVG files by their path below `folder`.
+        title: of the page.
+        folder: where the pictures lie.
+
+    Raises:
+        OSError: a picture is missing.
+    """
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+
+    def embedded(found: re.Match[str]) -> str:
+        content = base64.b64encode((folder / html.unescape(found[1])).read_bytes()).decode()
+        return f'<img src="data:image/svg+xml;base64,{content}"'
+
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{_IMAGE.sub(embedded, body)}</body>\n</html>\n"
+    )

@@ -1,0 +1,85 @@
+"""Stage: simulation, study and main runs -> the report, as Markdown and as one HTML page.
+
+    python -m pipeline.report --params params.yaml --simulation results/analysis/simulation
+        --study results/analysis/study --results results --out results/analysis
+
+Figures of the study are drawn here, into `<out>/figures`; those of the simulation lie in their
+own folder, which must be below --out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline import config
+from pipeline.analysis.exhibit import write_exhibits
+from pipeline.analysis.report.exhibits import study_exhibits
+from pipeline.analysis.report.page import as_page
+from pipeline.analysis.report.study import read_study
+from pipeline.analysis.report.text import TITLE, Figure, Material, as_markdown
+from pipeline.atomic import check_writable, write_together
+from pipeline.senteval.sts import DataError
+from pipeline.stage import run_stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if the report was written, 1 with one sentence if not."""
+    options = _parser().parse_args(argv)
+    return run_stage("report", lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> None:
+    out: Path = options.out
+    text, page = out / "report.md", out / "report.html"
+    for path in (text, page):
+        check_writable("--out", path)
+    if not options.simulation.resolve().is_relative_to(out.resolve()):
+        raise ValueError(f"--simulation: {options.simulation} must lie below --out, {out}.")
+    study = read_study(config.load(options.params), options.study)
+    comparison = _json(options.results / "comparison.json")
+    write_exhibits(out / "figures", study_exhibits(study, comparison))
+    figures = dict(_figures(out, out / "figures")) | dict(_figures(out, options.simulation))
+    table = (options.results / "comparison.md").read_text(encoding="utf-8")
+    markdown = as_markdown(Material(study, comparison, table, figures))
+    html = as_page(markdown, TITLE, out)
+    write_together({text: markdown.encode(), page: html.encode()})
+    print(f"{page}: open it in a browser; {text} is the same as text.")
+
+
+def _figures(out: Path, folder: Path) -> Iterator[tuple[str, Figure]]:
+    """The exhibits of a folder, by its name and theirs."""
+    for path in sorted(folder.glob("*.json")):
+        words = _json(path)
+        picture = path.with_suffix(".svg").resolve().relative_to(out.resolve()).as_posix()
+        yield f"{folder.name}/{path.stem}", Figure(picture, words["title"], words["caption"])
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"report: {path} cannot be read ({error}); `make report` makes it again."
+        ) from None
+    return content
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m pipeline.report", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--params", type=Path, required=True, help="params.yaml")
+    parser.add_argument("--simulation", type=Path, required=True, help="folder below --out")
+    parser.add_argument("--study", type=Path, required=True, help="folder of the study's runs")
+    parser.add_argument("--results", type=Path, required=True, help="folder of comparison.json")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the report")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
