@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("backbones", "conf", "data/sample", "dvc.yaml", "params.yaml", "pipeline")
+PARTS = ("analysis", "backbones", "conf", "data/sample", "dvc.yaml", "params.yaml", "pipeline")
 pytestmark = pytest.mark.slow
 
 
@@ -159,3 +159,49 @@ def test_a_mistake_in_params_is_one_sentence_and_changes_nothing(
     project.done("git", "checkout", "--quiet", ".")
     project.done("dvc", "checkout")
     assert project.repro() == []
+
+
+STUDIED = ("paradigm", "paradigm_open")
+
+
+class TestAnalysis:
+    """`make report`: a pipeline of its own."""
+
+    @pytest.fixture(scope="class")
+    def reported(self, project: Project) -> Project:
+        project.set(
+            analysis__objectives=list(STUDIED),
+            analysis__steps=4,
+            analysis__evaluate_every=2,
+            analysis__record_every=1,
+            analysis__simulation__grid=4,
+            analysis__simulation__batches=128,
+        )
+        assert "report" in self.repro(project)
+        return project
+
+    def repro(self, project: Project) -> list[str]:
+        """The stages of the analysis that ran."""
+        lines = project.done("dvc", "repro", "analysis/dvc.yaml").splitlines()
+        return [line.split("'")[1].split(":")[-1] for line in lines if line.startswith("Running")]
+
+    def test_the_report_stands_beside_the_main_runs(self, reported: Project) -> None:
+        results = reported.folder / "results/analysis"
+        page = (results / "report.html").read_text("utf-8")
+        assert "Conjecture 1, dissipation" in page
+        assert 'src="data:image/svg+xml' in page
+        for kind in ("curves", "dynamics", "metrics", "held_out"):
+            folders = sorted(path.name for path in (results / "study" / kind).iterdir())
+            assert folders == sorted(STUDIED)
+
+    def test_the_main_runs_alone_are_up_to_date_without_it(self, reported: Project) -> None:
+        assert reported.repro() == []
+
+    def test_an_unchanged_analysis_runs_nothing(self, reported: Project) -> None:
+        assert self.repro(reported) == []
+
+    def test_another_objective_is_trained_and_the_others_are_not(self, reported: Project) -> None:
+        reported.set(analysis__objectives=[*STUDIED, "mpt"])
+        assert self.repro(reported) == ["study@mpt-42", "score@mpt-42", "measure@mpt-42", "report"]
+        text = (reported.folder / "results/analysis/report.md").read_text("utf-8")
+        assert "`mpt`" in text
