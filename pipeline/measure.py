@@ -24,6 +24,7 @@ from pipeline.atomic import check_writable, write_atomically
 from pipeline.device import describe
 from pipeline.encoder import SentenceEncoder, locate
 from pipeline.prepared import Meta
+from pipeline.processor import processor
 from pipeline.stage import run_stage
 from pipeline.tokens import TokenArrays
 from pipeline.training.network import refuse_without_dropout
@@ -62,12 +63,18 @@ def _run(options: argparse.Namespace) -> None:
         "encoder": described,
         "data": _data(meta, batches, options.batch_size),
         "settings": _settings(options),
-        "hardware": describe(encoder.model.device),
+        "hardware": _hardware(encoder),
         **measure(_shown(views, batches), _asked(options)),
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(options.out, f"{text}\n".encode())
     print(summary(content))
+
+
+def _hardware(encoder: SentenceEncoder) -> str:
+    device = encoder.model.device
+    named = f" of {processor()}" if device.type == "cpu" else ""
+    return describe(device) + named
 
 
 def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:

@@ -140,7 +140,9 @@ def test_dvc_reruns_a_stage_when_code_that_decides_its_result_changes(
 ) -> None:
     pipeline = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))
     watched = [dep.removesuffix(".py") for dep in pipeline["stages"][stage]["deps"]]
-    needed = {module.replace(".", "/") for module in deciding(f"pipeline.{STAGES[file][stage]}", set())}
+    needed = {
+        module.replace(".", "/") for module in deciding(f"pipeline.{STAGES[file][stage]}", set())
+    }
     unwatched = {
         module
         for module in needed

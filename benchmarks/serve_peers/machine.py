@@ -11,6 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from pipeline.processor import processor
+
 _PACKAGES = ("bentoml", "openvino", "onnxruntime", "sentence-transformers", "torch", "transformers")
 _PEER_PACKAGES = ("infinity-emb", "sentence-transformers", "torch", "transformers", "optimum")
 _ASK = """
@@ -30,7 +32,7 @@ def described() -> dict[str, Any]:
     named = {key.strip(): value.strip() for key, value in fields.items()}
     flags = named.get("flags", "").split()
     return {
-        "cpu": named.get("model name", platform.processor()),
+        "cpu": processor(),
         "cpu_family_model": f"{named.get('cpu family', '?')}/{named.get('model', '?')}",
         "cores": len(os.sched_getaffinity(0)),
         "avx512_bf16": "avx512_bf16" in flags,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.analysis.report import ablation, paper_tables, sweeps
@@ -21,7 +22,7 @@ DYNAMIC = ("arccon", "met")
 
 def study_exhibits(study: Study, comparison: Mapping[str, Any]) -> Iterator[Exhibit]:
     """Figures in the order of the report."""
-    untrained = {"untrained": [study.untrained]}
+    untrained = {Path(study.params.backbone.source).name: [study.untrained]}
     if BASELINE in study.seeds:
         trained = _measures(study, BASELINE)
         yield hardest_share(untrained, trained)

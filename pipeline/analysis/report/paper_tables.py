@@ -103,6 +103,7 @@ def exhibit(own: Rows, paper: Rows | None, settings: Mapping[str, Any]) -> Exhib
     for index, original in enumerate(found):
         _mark_published(panel, index, width, original, paper)
     panel.set_xticks(range(len(found)), list(found))
+    panel.set_xlim(-1, len(found))
     panel.set_ylabel("average STS, Spearman x 100")
     panel.grid(axis="y", alpha=0.3)
     panel.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))

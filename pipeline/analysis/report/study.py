@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.comparison.curves import read_curves
+from pipeline.comparison.layout import warning
 from pipeline.comparison.numbers import AVERAGE, DevScores, Spread, dev_scores, row, spread
 from pipeline.comparison.runs import read_runs
 from pipeline.senteval.sts import DataError
@@ -36,6 +37,7 @@ class Study:
         dev: STS-B dev scores by objective.
         averages: of the STS tasks, by objective.
         tasks: which STS tasks they average.
+        warning: a line where their data is not the benchmark's.
         held_out: measures by objective and seed.
         dynamics: rows by objective and seed.
         untrained: the backbone's measures.
@@ -47,6 +49,7 @@ class Study:
     dev: dict[str, DevScores]
     averages: dict[str, Spread]
     tasks: tuple[str, ...]
+    warning: list[str]
     held_out: dict[str, dict[int, dict[str, Any]]]
     dynamics: dict[str, dict[int, Dynamics]]
     untrained: dict[str, Any]
@@ -85,7 +88,7 @@ def read_study(params: Params, folder: Path) -> Study:
     seeds: dict[str, tuple[int, ...]] = {}
     for name, seed in there:
         seeds[name] = (*seeds.get(name, ()), seed)
-    averages, tasks = _averages(folder / "metrics", seeds)
+    averages, tasks, told = _averages(folder / "metrics", seeds)
     return Study(
         params=params,
         seeds=seeds,
@@ -93,6 +96,7 @@ def read_study(params: Params, folder: Path) -> Study:
         dev=dev_scores(read_curves(folder / "curves", there)),
         averages=averages,
         tasks=tasks,
+        warning=told,
         held_out=_by_name(there, lambda one: _json(_place(folder, "held_out", *one, "json"))),
         dynamics=_by_name(there, lambda one: _rows(_place(folder, "dynamics", *one, "csv"))),
         untrained=_json(folder / "untrained.json"),
@@ -101,18 +105,19 @@ def read_study(params: Params, folder: Path) -> Study:
 
 def _averages(
     metrics: Path, seeds: dict[str, tuple[int, ...]]
-) -> tuple[dict[str, Spread], tuple[str, ...]]:
-    """Averages of the objectives whose runs were all measured."""
+) -> tuple[dict[str, Spread], tuple[str, ...], list[str]]:
+    """Averages of the objectives whose runs were all measured, their tasks, and a warning."""
     measured = [
         name
         for name, own in seeds.items()
         if all((metrics / name / f"{seed}.json").is_file() for seed in own)
     ]
     if not measured:
-        return {}, ()
+        return {}, (), []
     runs = read_runs(metrics, measured)
     averages = {name: row(runs, name, "sts").scores[AVERAGE] for name in measured}
-    return averages, tuple(runs.half("sts").scores)
+    half = runs.half("sts")
+    return averages, tuple(half.scores), warning(half)
 
 
 def _by_name(there: Sequence[tuple[str, int]], read: Callable[[tuple[str, int]], Any]) -> Any:

@@ -93,6 +93,7 @@ def _conditions(study: Study) -> list[str]:
             f"views a sentence, without the training head. Hardware: {'; '.join(study.hardware)}."
         ),
         f"Seeds: {_seeds(study)}.",
+        *study.warning,
     ]
     if study.missing:
         lines.append(

@@ -25,6 +25,7 @@ def test_every_cell_that_was_run_is_read(tmp_path: Path) -> None:
     assert study.seeds == dict.fromkeys(OBJECTIVES, (1, 2))
     assert study.missing == []
     assert study.tasks == ("STS-B",)
+    assert "the files of STS-B are not the benchmark's" in study.warning[0]
     assert [len(rows) for rows in study.dynamics["vicreg"].values()] == [4, 4]
 
 
