@@ -54,7 +54,7 @@ check: setup
 
 test: check
 	@command -v chromium > /dev/null || echo 'Chromium is not installed: the tests of the demo in a browser are skipped (apt-get install chromium).'
-	$(VENV)/bin/pytest -rs
+	$(VENV)/bin/pytest -rs --durations 25
 
 pictures: setup
 	$(VENV)/bin/python -m benchmarks.demo --out results/serving/demo.json --pictures docs/images
