@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
-from sklearn.model_selection import StratifiedKFold
 
 from pipeline.senteval import logistic, softmax
 from pipeline.senteval.rows import Fold, Rows
@@ -149,6 +148,9 @@ class _Bench:
                 f"class {sizes.argmin()} has {sizes.min()} training rows and "
                 f"{count} folds need {count} of every class; add rows or use fewer folds."
             )
+        # Imported here: scikit-learn takes longer than all else that most stages import of this.
+        from sklearn.model_selection import StratifiedKFold  # noqa: PLC0415
+
         splitter = StratifiedKFold(count, shuffle=True, random_state=FOLD_SEED)
         split = splitter.split(np.zeros(len(numbers)), self.labels[numbers])
         return [(numbers[train], numbers[held_out]) for train, held_out in split]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from sklearn.linear_model import LogisticRegression
 
 from pipeline.senteval.rows import Fitted
 
@@ -44,6 +43,8 @@ def fit(
 
 
 def _fit_one(rows: Rows, train: np.ndarray, inverse_strength: float) -> torch.Tensor:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - see classifier.py
+
     numbers = torch.from_numpy(train)
     features = rows.matrix[numbers, : rows.features].numpy()
     model = LogisticRegression(C=inverse_strength, max_iter=MAX_ITERATIONS)
