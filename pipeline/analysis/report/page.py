@@ -23,7 +23,8 @@ th, td { padding: 0.2rem 0.7rem; border-bottom: 1px solid #8888; text-align: lef
 /* The figures are drawn on white. */
 img { max-width: 100%; background: white; border-radius: 4px; }
 blockquote { margin: 0 0 2rem; padding-left: 1rem; border-left: 3px solid #8888; }
-code { font-size: 0.92em; }
+code { font-size: 0.92em; overflow-wrap: anywhere; }
+pre { overflow-x: auto; }
 """
 
 
