@@ -45,7 +45,7 @@ POINTS = [
     ("info_nce", 3, 4),
     ("info_nce", 5, 8),
     ("mpt", 3, 2),
-    ("mpt", 4, 5),
+    ("mpt", 5, 7),
     ("mpt", 6, 9),
 ]
 
@@ -70,13 +70,13 @@ def test_mean_dissipation_is_what_integration_gives(
     assert abs(found.mean[row, column] - expected) < 4 * error
 
 
-PARTS = 32  # each of other draws, to bound the memory
+PARTS = 16  # each of other draws, to bound the memory
 
 
 @pytest.mark.slow
-def test_two_million_batches_give_the_integral_to_a_thousandth() -> None:
-    """Three standard errors, sqrt(0.36 (1 - 0.36) / 2,000,000), where that is largest."""
-    part = dataclasses.replace(PAPER, batches=2_000_000 // PARTS)
+def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
+    """2.5 standard errors, sqrt(0.19 (1 - 0.19) / 1,000,000), where that is largest."""
+    part = dataclasses.replace(PAPER, batches=1_000_000 // PARTS)
     found = np.zeros(len(POINTS))
     for seed in range(PARTS):
         draws = Draws.of(dataclasses.replace(part, seed=seed))
