@@ -3,14 +3,15 @@
     python -m pipeline.report --params params.yaml --simulation results/analysis/simulation
         --study results/analysis/study --results results --out results/analysis
 
-Figures of the study are drawn here, into `<out>/figures`; those of the simulation lie in their
-own folder, which must be below --out.
+Figures of the study are drawn here, into `<out>/figures`; those of the simulation stay where they
+are.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,6 @@ def _run(options: argparse.Namespace) -> None:
     text, page = out / "report.md", out / "report.html"
     for path in (text, page):
         check_writable("--out", path)
-    if not options.simulation.resolve().is_relative_to(out.resolve()):
-        raise ValueError(f"--simulation: {options.simulation} must lie below --out, {out}.")
     study = read_study(config.load(options.params), options.study)
     comparison = _json(options.results / "comparison.json")
     write_exhibits(out / "figures", study_exhibits(study, comparison))
@@ -56,7 +55,7 @@ def _figures(out: Path, folder: Path) -> Iterator[tuple[str, Figure]]:
     """The exhibits of a folder, by its name and theirs."""
     for path in sorted(folder.glob("*.json")):
         words = _json(path)
-        picture = path.with_suffix(".svg").resolve().relative_to(out.resolve()).as_posix()
+        picture = os.path.relpath(path.with_suffix(".svg"), out)
         yield f"{folder.name}/{path.stem}", Figure(picture, words["title"], words["caption"])
 
 
@@ -74,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m pipeline.report", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--params", type=Path, required=True, help="params.yaml")
-    parser.add_argument("--simulation", type=Path, required=True, help="folder below --out")
+    parser.add_argument("--simulation", type=Path, required=True, help="folder of the simulation")
     parser.add_argument("--study", type=Path, required=True, help="folder of the study's runs")
     parser.add_argument("--results", type=Path, required=True, help="folder of comparison.json")
     parser.add_argument("--out", type=Path, required=True, help="folder of the report")
