@@ -10,8 +10,8 @@ import yaml
 from pipeline.analysis.exhibit import Exhibit
 from pipeline.config import load
 from pipeline.simulate import EXHIBITS, main, simulate
+from tests.tiny import ROOT
 
-ROOT = Path(__file__).parents[2]
 KINDS = ("json", "png", "svg")
 
 
