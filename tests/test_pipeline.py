@@ -11,7 +11,15 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("analysis", "backbones", "conf", "data/sample", "dvc.yaml", "params.yaml", "pipeline")
+PARTS = (
+    "analysis/dvc.yaml",
+    "backbones",
+    "conf",
+    "data/sample",
+    "dvc.yaml",
+    "params.yaml",
+    "pipeline",
+)
 pytestmark = pytest.mark.slow
 
 

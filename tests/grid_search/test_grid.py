@@ -17,12 +17,10 @@ from pipeline.grid_search import request
 from pipeline.grid_search.experiments import call
 from pipeline.grid_search.request import Request
 from tests.grid_search.fakes import Fake, by_size
-from tests.test_pipeline import PARTS, Project
+from tests.test_pipeline import PARTS, ROOT, Project
 
 if TYPE_CHECKING:
     from pipeline.grid_search.outcomes import Outcome
-
-ROOT = Path(__file__).parents[2]
 
 
 def options(tmp_path: Path, *more: str) -> list[str]:
