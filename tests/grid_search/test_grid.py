@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +19,8 @@ from tests.grid_search.fakes import Fake, by_size
 from tests.test_pipeline import PARTS, ROOT, Project
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pipeline.grid_search.outcomes import Outcome
 
 
