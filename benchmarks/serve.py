@@ -1,6 +1,6 @@
 """How fast the service is, beside encoding in process and beside other servers on the same cores.
 
-    python -m benchmarks.serve --infinity /tmp/infinity/bin/python --mini DIR DIR --out FILE
+    python -m benchmarks.serve --infinity infinity/bin/python --mini DIR DIR --out FILE
 
 Subjects: our service (`ours`); `SentenceTransformer.encode` in process, batches of 32 in float32
 (`encode`); infinity-emb's server (`infinity`); sentence-transformers in a batchable BentoML
@@ -18,8 +18,8 @@ service with two mini encoders to its first 200 of /readyz, and its memory (PSS)
 infinity-emb needs older packages, hence an environment of its own (its extra `optimum`, for ONNX
 and BetterTransformer, is left out: its BetterTransformer needs transformers below 4.49):
 
-    python3.11 -m venv /tmp/infinity
-    /tmp/infinity/bin/pip install 'infinity-emb[server,torch]==0.0.78' 'torch==2.13.0' \
+    python3.11 -m venv infinity
+    infinity/bin/pip install 'infinity-emb[server,torch]==0.0.78' 'torch==2.13.0' \
         'transformers<5'
 
 Exit status 1: something was not answered with 200, or a cosine of ours is below 0.9999.

@@ -42,8 +42,12 @@ def _run(options: argparse.Namespace) -> None:
         check_writable("--out", path)
     study = read_study(config.load(options.params), options.study)
     comparison = _json(options.results / "comparison.json")
-    write_exhibits(out / "figures", study_exhibits(study, comparison))
-    figures = dict(_figures(out, out / "figures")) | dict(_figures(out, options.simulation))
+    drawn = list(study_exhibits(study, comparison))
+    write_exhibits(out / "figures", drawn)
+    figures = dict(_simulated(out, options.simulation)) | {
+        f"figures/{one.name}": Figure(f"figures/{one.name}.svg", one.title, one.caption)
+        for one in drawn
+    }
     table = (options.results / "comparison.md").read_text(encoding="utf-8")
     markdown = as_markdown(Material(study, comparison, table, figures))
     html = as_page(markdown, TITLE, out)
@@ -51,12 +55,12 @@ def _run(options: argparse.Namespace) -> None:
     print(f"{page}: open it in a browser; {text} is the same as text.")
 
 
-def _figures(out: Path, folder: Path) -> Iterator[tuple[str, Figure]]:
-    """The exhibits of a folder, by its name and theirs."""
+def _simulated(out: Path, folder: Path) -> Iterator[tuple[str, Figure]]:
+    """The simulation's exhibits by name."""
     for path in sorted(folder.glob("*.json")):
         words = _json(path)
         picture = os.path.relpath(path.with_suffix(".svg"), out)
-        yield f"{folder.name}/{path.stem}", Figure(picture, words["title"], words["caption"])
+        yield f"simulation/{path.stem}", Figure(picture, words["title"], words["caption"])
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -64,9 +64,9 @@ class Project:
         path.write_text(yaml.safe_dump(params, sort_keys=False), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = Project(tmp_path_factory.mktemp("project"))
+def make_project(folder: Path) -> Project:
+    """Before its first commit."""
+    project = Project(folder)
     for part in PARTS:
         source, target = ROOT / part, project.folder / part
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -80,6 +80,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.done("dvc", "init", "--quiet")
     shutil.copy(ROOT / ".dvc" / "config", project.folder / ".dvc" / "config")
     shutil.copy(ROOT / ".gitignore", project.folder / ".gitignore")
+    return project
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = make_project(tmp_path_factory.mktemp("project"))
     project.set(train__steps=4, train__evaluate_every=2, train__batch_size=8)
     project.repro()
     project.done("git", "add", "--all")

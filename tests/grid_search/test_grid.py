@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from pipeline.grid_search import request
 from pipeline.grid_search.experiments import call
 from pipeline.grid_search.request import Request
 from tests.grid_search.fakes import Fake, by_size
-from tests.test_pipeline import PARTS, ROOT, Project
+from tests.test_pipeline import ROOT, Project, make_project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,20 +132,7 @@ def test_data_that_runs_would_lack_is_told(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path / "project")
-    for part in PARTS:
-        source, target = ROOT / part, made.folder / part
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, target)
-    made.done("git", "init", "--quiet")
-    made.done("git", "config", "user.email", "triad@example.org")
-    made.done("git", "config", "user.name", "Triad")
-    made.done("dvc", "init", "--quiet")
-    shutil.copy(ROOT / ".dvc" / "config", made.folder / ".dvc" / "config")
-    shutil.copy(ROOT / ".gitignore", made.folder / ".gitignore")
+    made = make_project(tmp_path / "project")
     made.done("git", "add", "--all")
     made.done("git", "commit", "--quiet", "--message", "Before any run")
     return made

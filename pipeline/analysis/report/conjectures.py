@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from pipeline.analysis.report.sweeps import sweeps
 from pipeline.comparison.layout import cell, markdown_table
 from pipeline.comparison.numbers import spread
 
@@ -61,7 +62,7 @@ def dissipation(study: Study) -> Evidence:
     lines.append(["untrained", "-", *(f"{_cosine(study.untrained, k):.3f}" for k in _COSINES)])
     for name, label in ((BASELINE, "with dissipation"), (WITHOUT, "without dissipation")):
         spreads = [study.over_seeds(name, _reader(key)) for key in _COSINES]
-        lines.append([label, str(len(study.seeds[name])), *(_cell(one, 3) for one in spreads)])
+        lines.append([label, str(len(study.seeds[name])), *(cell(one, 3) for one in spreads)])
     shared = sorted(set(study.seeds[BASELINE]) & set(study.seeds[WITHOUT]))
     narrower = [
         _cosine(study.held_out[WITHOUT][seed], "gap")
@@ -69,13 +70,13 @@ def dissipation(study: Study) -> Evidence:
         for seed in shared
     ]
     smaller = sum(one > 0 for one in narrower)
-    spread = study.over_seeds(BASELINE, lambda one: one["cosines"]["gap"]["deviation_over_batches"])
+    varied = study.over_seeds(BASELINE, lambda one: one["cosines"]["gap"]["deviation_over_batches"])
     return Evidence(
         claim,
         smaller == len(shared) if shared else None,
         f"The gap with dissipation is smaller in {smaller} of {len(shared)} seeds, by "
         f"{sum(narrower) / max(len(shared), 1):.3f} on average; from batch to batch it varies by "
-        f"{spread.mean:.3f} (standard deviation).",
+        f"{varied.mean:.3f} (standard deviation).",
         markdown_table(lines, left=1),
         len(shared),
     )
@@ -95,18 +96,18 @@ def hardest_negative(study: Study) -> Evidence:
         return _not_measured(claim, BASELINE)
     uniform = study.untrained["hardest_share"]["uniform"]
     lines = [["encoder", "t", "weight share", "times the uniform share", "push share"]]
-    shares: list[tuple[float, float]] = []
+    shares: list[list[float]] = []
     for label, measures in (
         ("untrained", [study.untrained]),
         ("trained", list(study.held_out[BASELINE].values())),
     ):
         by_temperature = [_share(measures, t, "weight_share") for t in (SMALL, LARGE)]
         pushes = [_share(measures, t, "push_share") for t in (SMALL, LARGE)]
-        if None not in by_temperature:
-            shares.append(tuple(one.mean for one in by_temperature if one))  # type: ignore[arg-type]
+        means = [one.mean for one in by_temperature if one is not None]
+        shares += [means] if len(means) == len(by_temperature) else []
         for t, weight, push in zip((SMALL, LARGE), by_temperature, pushes, strict=True):
             times = "-" if weight is None else f"{weight.mean / uniform:.1f}"
-            lines.append([label, f"{t:g}", _cell(weight, 3), times, _cell(push, 3)])
+            lines.append([label, f"{t:g}", _cell(weight), times, _cell(push)])
     holds = all(small > large > uniform for small, large in shares) if len(shares) == 2 else None
     return Evidence(
         claim,
@@ -124,21 +125,16 @@ def ratio(study: Study) -> Evidence:
         "The ratio decides how near positives are drawn: a larger one ends in a higher mean "
         "positive cosine."
     )
-    values = {
-        float(getattr(study.params.objective(name), "ratio")): name  # noqa: B009 - by kind
-        for name in study.of_kind(BASELINE)
-        if set(study.changes(name)) <= {"ratio"}
-    }
-    if len(values) < 2:
+    points = sweeps(study, BASELINE).get("ratio", [])
+    if len(points) < 2:
         return _not_measured(claim, f"{BASELINE} with several ratios")
     lines = [["ratio", "seeds", "positive cosine", "negative cosine"]]
     means: list[float] = []
-    for value, name in sorted(values.items()):
-        positive = study.over_seeds(name, _reader("positive"))
-        negative = study.over_seeds(name, _reader("negative"))
-        means.append(positive.mean)
-        seeds = str(len(study.seeds[name]))
-        lines.append([f"{value:g}", seeds, _cell(positive, 3), _cell(negative, 3)])
+    for point in points:
+        both = [study.over_seeds(point.name, _reader(key)) for key in ("positive", "negative")]
+        means.append(both[0].mean)
+        seeds = str(len(point.seeds))
+        lines.append([f"{point.value:g}", seeds, *(cell(one, 3) for one in both)])
     rises = sum(one < other for one, other in pairwise(means))
     return Evidence(
         claim,
@@ -146,7 +142,7 @@ def ratio(study: Study) -> Evidence:
         f"From one ratio to the next larger one the mean positive cosine rises {rises} times of "
         f"{len(means) - 1}.",
         markdown_table(lines, left=1),
-        min(len(study.seeds[name]) for name in values.values()),
+        min(len(point.seeds) for point in points),
     )
 
 
@@ -175,5 +171,5 @@ def _share(measures: list[dict[str, Any]], temperature: float, kind: str) -> Spr
     return spread(found) if found else None
 
 
-def _cell(one: Spread | None, digits: int) -> str:
-    return "-" if one is None else cell(one, digits)
+def _cell(one: Spread | None) -> str:
+    return "-" if one is None else cell(one, 3)

@@ -30,16 +30,15 @@ def study_exhibits(study: Study, comparison: Mapping[str, Any]) -> Iterator[Exhi
         if WITHOUT in study.seeds:
             yield cosine_density(trained, _measures(study, WITHOUT), untrained)
     settings = _settings(study)
-    ratios = [name for name in study.of_kind(BASELINE) if set(study.changes(name)) <= {"ratio"}]
-    if len(ratios) > 1:
-        by_value = {f"r = {study.params.objective(n).ratio:g}": n for n in ratios}  # type: ignore[attr-defined]
+    found = sweeps.sweeps(study, BASELINE)
+    if ratios := found.get("ratio"):
+        by_value = {f"r = {point.value:g}": point.name for point in ratios}
         yield positive_cosine(_dynamics(study, by_value), settings)
     moving = {name: name for name in DYNAMIC if name in study.seeds}
     if moving:
         yield dynamic_ratios(_dynamics(study, moving), settings)
     if BASELINE in study.seeds:
         yield angles(_dynamics(study, {BASELINE: BASELINE}), settings)
-    found = sweeps.sweeps(study, BASELINE)
     if found:
         yield sweeps.exhibit(found, BASELINE, settings)
     if ablation.families(study):
