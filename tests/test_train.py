@@ -25,7 +25,6 @@ from pipeline import train as stage
 from pipeline.atomic import WriteError
 from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import OBJECTIVES
-from pipeline.prepare import prepare
 from pipeline.senteval.sts import Pairs, read_sts_benchmark
 from pipeline.train import main, train
 from pipeline.training.curve import COLUMNS
@@ -40,6 +39,7 @@ from tests.tiny import (
     TRAINING_LENGTH,
     change_json,
     contents,
+    prepare_sample,
     write_params,
 )
 
@@ -116,18 +116,7 @@ def dev_set() -> DevSet:
 
 
 def make_lab(backbone: Path, folder: Path) -> Lab:
-    prepare(
-        source=str(SAMPLE / "corpus.txt"),
-        revision=None,
-        column="text",
-        backbone=str(backbone),
-        max_length=TRAINING_LENGTH,
-        held_out=0.0,
-        seed=42,
-        minimum=2,
-        out=folder,
-    )
-    return Lab(backbone, folder)
+    return Lab(backbone, prepare_sample(backbone, folder))
 
 
 def written(folder: Path) -> dict[str, bytes]:

@@ -18,6 +18,8 @@ from transformers import (
     RobertaModel,
 )
 
+from pipeline.prepare import prepare
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -218,3 +220,19 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Every file below a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def prepare_sample(backbone: Path, folder: Path, held_out: float = 0.0) -> Path:
+    """The sample's corpus as token arrays."""
+    prepare(
+        source=str(SAMPLE / "corpus.txt"),
+        revision=None,
+        column="text",
+        backbone=str(backbone),
+        max_length=TRAINING_LENGTH,
+        held_out=held_out,
+        seed=42,
+        minimum=2,
+        out=folder,
+    )
+    return folder

@@ -9,39 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from pipeline.analysis.held_out.dropout_views import dropout_views
-from pipeline.batches import batch_indices
 from pipeline.encoder import SentenceEncoder
 from pipeline.measure import describe_encoder, main
-from pipeline.prepare import prepare
-from pipeline.tokens import TokenArrays
 from pipeline.version import folder_version
-from tests.tiny import SAMPLE, TRAINING_LENGTH, change_json
-
-BATCHES, BATCH_SIZE, SEED = 3, 16, 5
-STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-
-
-def prepare_sample(backbone: Path, folder: Path, held_out: float = 0.1) -> Path:
-    prepare(
-        source=str(SAMPLE / "corpus.txt"),
-        revision=None,
-        column="text",
-        backbone=str(backbone),
-        max_length=TRAINING_LENGTH,
-        held_out=held_out,
-        seed=42,
-        minimum=2,
-        out=folder,
-    )
-    return folder
-
-
-@pytest.fixture(scope="module")
-def prepared(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return prepare_sample(tiny_bert, tmp_path_factory.mktemp("held_out") / "prepared")
+from tests.analysis.held_out.test_dropout_views import BATCH_SIZE, BATCHES, SEED, STILL, views
+from tests.tiny import change_json, prepare_sample
 
 
 def run(out: Path, encoder: Path | str, prepared: Path, **changes: str) -> int:
@@ -138,43 +111,11 @@ class TestFile:
         assert "3 batches of 16; mean cosine" in capsys.readouterr().out
 
 
-class TestViews:
-    def views(self, encoder: SentenceEncoder, prepared: Path) -> Any:
-        tokens = TokenArrays.load(prepared / "held_out")
-        options = {"batches": BATCHES, "batch_size": BATCH_SIZE, "seed": SEED}
-        return list(dropout_views(encoder, tokens, 0, **options))
-
-    def test_without_dropout_they_are_the_encoders_embeddings(
-        self, own: Path, prepared: Path
-    ) -> None:
-        """Without a head, of the sentences that the seeded permutation chooses, at length one."""
-        change_json(own / "config.json", **STILL)
-        encoder = SentenceEncoder.load(own, "cpu")
-        first, *_ = self.views(encoder, prepared)
-        tokens = TokenArrays.load(prepared / "held_out")
-        chosen = next(batch_indices(len(tokens), BATCH_SIZE, SEED))
-        for row, index in enumerate(chosen):
-            ids = torch.from_numpy(np.asarray(tokens[int(index)], np.int64))[None]
-            with torch.inference_mode():
-                state = encoder.model(input_ids=ids).last_hidden_state[0, 0].double()
-            for view in (first.anchor, first.positive):
-                assert view[row].numpy() == pytest.approx((state / state.norm()).numpy(), abs=1e-5)
-
-    def test_dropout_makes_two_of_each_sentence(self, tiny_bert: Path, prepared: Path) -> None:
-        encoder = SentenceEncoder.load(tiny_bert, "cpu")
-        batches = self.views(encoder, prepared)
-        assert len(batches) == BATCHES
-        for batch in batches:
-            assert batch.anchor.shape == batch.positive.shape == (BATCH_SIZE, encoder.dimension)
-            assert (batch.anchor != batch.positive).any(dim=1).all()
-
-    def test_the_measured_cosines_are_theirs(
-        self, content: Any, tiny_bert: Path, prepared: Path
-    ) -> None:
-        encoder = SentenceEncoder.load(tiny_bert, "cpu")
-        encoder.model.set_attn_implementation("eager")
-        means = [batch.aligned.mean() for batch in self.views(encoder, prepared)]
-        assert content["cosines"]["positive"]["mean"] == pytest.approx(np.mean(means), abs=1e-5)
+def test_the_measured_cosines_are_theirs(content: Any, tiny_bert: Path, prepared: Path) -> None:
+    encoder = SentenceEncoder.load(tiny_bert, "cpu")
+    encoder.model.set_attn_implementation("eager")
+    means = [batch.aligned.mean() for batch in views(encoder, prepared)]
+    assert content["cosines"]["positive"]["mean"] == pytest.approx(np.mean(means), abs=1e-5)
 
 
 class TestEncoders:

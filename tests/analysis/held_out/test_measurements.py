@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy.stats import gaussian_kde
 
 from pipeline.analysis.held_out.anchors import angles, push_share, weight_share
-from pipeline.analysis.held_out.densities import Grid, density
 from pipeline.analysis.held_out.measurements import COSINES, SUBSAMPLE, Settings, measure
 from pipeline.objectives.views import Views, l2_normalise
 from pipeline.objectives.weight import softmax_over_negatives
@@ -236,28 +234,10 @@ class TestWhatIsUndefined:
         assert of_temperature(found, 0.05)["all"]["weight_share"] == pytest.approx(1 / 3, abs=1e-6)
 
 
-class TestDensity:
-    GRID = Grid(-4, 4, 161)
-    SAMPLES = np.random.default_rng(1).normal(size=500)
-
-    def test_it_is_scipys(self) -> None:
-        expected = gaussian_kde(self.SAMPLES)(self.GRID.values)
-        assert density(self.SAMPLES, self.GRID) == pytest.approx(expected, rel=1e-9)
-
-    @pytest.mark.parametrize("samples", [SAMPLES, np.full(3, 0.5), np.array([0.51])])
-    def test_its_area_is_one(self, samples: np.ndarray) -> None:
-        """Equal samples too, and one between two points of the grid."""
-        found = density(samples, self.GRID)
-        assert found is not None
-        assert found.sum() * self.GRID.spacing == pytest.approx(1, abs=0.02)
-
-    def test_nothing_has_none(self) -> None:
-        assert density(np.array([]), self.GRID) is None
-
-    def test_many_negatives_are_subsampled_by_the_seed(self) -> None:
-        """150 * 149 = 22,350 negatives."""
-        batch = random_views(1, count=150)
-        first, again, other = (measure([batch], settings(seed=seed)) for seed in (1, 1, 2))
-        assert first["cosines"]["density_pairs"] == {"positive": 150, "negative": SUBSAMPLE}
-        assert first == again != other
-        assert len(first["cosines"]["density"]["negative"]) == COSINES.points == 201
+def test_many_negatives_are_subsampled_by_the_seed() -> None:
+    """150 * 149 = 22,350 negatives."""
+    batch = random_views(1, count=150)
+    first, again, other = (measure([batch], settings(seed=seed)) for seed in (1, 1, 2))
+    assert first["cosines"]["density_pairs"] == {"positive": 150, "negative": SUBSAMPLE}
+    assert first == again != other
+    assert len(first["cosines"]["density"]["negative"]) == COSINES.points == 201
