@@ -49,7 +49,10 @@ def write_encoders(place: Path, backbone: Path, names: Mapping[str, str]) -> Non
 def _record(objective: str) -> dict[str, Any]:
     """What training says of an encoder, with the curve of the committed run."""
     with (ROOT / f"curves/{objective}/42.csv").open(encoding="utf-8") as file:
-        curve = [{key: float(value) for key, value in row.items()} for row in DictReader(file)]
+        curve = [
+            {key: float(value) if value else None for key, value in row.items()}
+            for row in DictReader(file)
+        ]
     return {
         "objective": objective,
         "hyperparameters": {"margin": 0.3, "ratio": 1.5, "temperature": 0.05},
