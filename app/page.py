@@ -14,7 +14,7 @@ from starlette.responses import FileResponse
 
 from app import ICON
 from app.client import Api, ApiError
-from app.shared import Shared, Shown, alert
+from app.shared import Newest, Shared, Shown, alert
 from app.tabs.gradient import GradientTab
 from app.tabs.matrix import MatrixTab
 from app.tabs.pair import PairTab
@@ -100,8 +100,14 @@ def create_page(api: Api) -> gr.Blocks:
                 with gr.Tab(name.capitalize(), id=name) as tab:
                     built.append((name, tab, kind(shared)))
 
-        def look(key: str, first: str | None, second: str | None) -> tuple[Any, ...]:
-            return _look(api, key, (first, second))
+        looks = Newest()
+
+        def look(
+            request: gr.Request, key: str, first: str | None, second: str | None
+        ) -> tuple[Any, ...]:
+            newest = looks.begin(request.session_hash)
+            seen = _look(api, key, (first, second))
+            return seen if newest() else tuple(gr.skip() for _ in seen)
 
         begin = page.load(
             _from_link, None, [first, second, pair.a, pair.b], queue=False, api_visibility="private"

@@ -70,18 +70,34 @@ def place_notice() -> gr.HTML:
     return gr.HTML(elem_classes="notice")
 
 
+class Newest:
+    """Which of a visitor's calls is the newest: an older one may be answered after it."""
+
+    def __init__(self) -> None:
+        self._calls: OrderedDict[str | None, object] = OrderedDict()
+
+    def begin(self, visitor: str | None) -> Callable[[], bool]:
+        """Note a call; the answer tells whether the visitor has made no other one since."""
+        call = object()
+        self._calls.pop(visitor, None)
+        self._calls[visitor] = call
+        if len(self._calls) > _VISITORS:
+            self._calls.popitem(last=False)
+        return lambda: self._calls.get(visitor, call) is call
+
+
 class Guarded:
     """A handler whose failures become a sentence in its tab, and what calls it.
 
     Its outputs come after the notice and the timer that looks for a service which is down. Of one
-    visitor's calls only the newest is shown: an older one may be answered after it.
+    visitor's calls only the newest is shown.
     """
 
     def __init__(self, handler: Handler, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self._handler = handler
         self._inputs = list(inputs)
         self._outputs = list(outputs)
-        self._newest: OrderedDict[str | None, object] = OrderedDict()
+        self._newest = Newest()
 
     def on(self, trigger: Any, only: Shown | None = None, **options: Any) -> Any:
         """Call it on an event, or only while a tab is shown; returns the event of its end."""
@@ -94,13 +110,9 @@ class Guarded:
 
     def call(self, visitor: str | None, *inputs: Any) -> tuple[Any, ...]:
         """The handler's outputs, without exceptions; nothing if the visitor has called again."""
-        call = object()
-        self._newest.pop(visitor, None)
-        self._newest[visitor] = call
-        if len(self._newest) > _VISITORS:
-            self._newest.popitem(last=False)
+        newest = self._newest.begin(visitor)
         outputs = self._attempt(inputs)
-        return outputs if self._newest.get(visitor, call) is call else self._unchanged()
+        return outputs if newest() else self._unchanged()
 
     def _attempt(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
         try:

@@ -4,13 +4,18 @@ Not here: augmentation. The two views of a sentence are two rows of one forward 
 by dropout alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from pipeline.tokens import TokenArrays
+
+# Indices (N,) of sentences -> ids and mask, each (2N, L).
+Cut = Callable[[np.ndarray], tuple[Tensor, Tensor]]
+# Lengths on an accelerator are multiples of this: each length is a program of its own there.
+_LENGTH_STEP = 8
 
 
 def batch_indices(count: int, batch_size: int, seed: int, start: int = 0) -> Iterator[np.ndarray]:
@@ -41,3 +46,38 @@ def two_views(tokens: TokenArrays, indices: np.ndarray, pad_id: int) -> tuple[Te
         ids[place, : len(row)] = row
         mask[place, : len(row)] = 1
     return torch.from_numpy(np.tile(ids, (2, 1))), torch.from_numpy(np.tile(mask, (2, 1)))
+
+
+def cutter(tokens: TokenArrays, pad_id: int, max_length: int, device: torch.device) -> Cut:
+    """What cuts batches on the device: from memory-mapped files for a CPU, else from its memory."""
+    if device.type == "cpu":
+        return lambda indices: two_views(tokens, indices, pad_id)
+    return ResidentTokens(tokens, pad_id, max_length, device).two_views
+
+
+class ResidentTokens:
+    """Token arrays in a device's memory, from which batches are cut without a word to the host.
+
+    A million sentences are about 100 MB. Lengths are rounded up, so that few shapes occur.
+    """
+
+    def __init__(
+        self, tokens: TokenArrays, pad_id: int, max_length: int, device: torch.device
+    ) -> None:
+        self._lengths = tokens.lengths  # the host's copy: shapes are decided without waiting
+        self._max_length, self._pad_id = max_length, pad_id
+        self._ids = torch.from_numpy(tokens.ids.astype(np.int32)).to(device)
+        self._starts = torch.from_numpy(tokens.offsets[:-1].copy()).to(device)
+        self._counts = torch.from_numpy(self._lengths).to(device)
+
+    def two_views(self, indices: np.ndarray) -> tuple[Tensor, Tensor]:
+        """As the function of that name, padded to a multiple of 8 or the maximum length."""
+        longest = int(self._lengths[indices].max())
+        width = min(-(-longest // _LENGTH_STEP) * _LENGTH_STEP, self._max_length)
+        rows = torch.from_numpy(indices).to(self._ids.device, non_blocking=True)
+        place = torch.arange(width, device=self._ids.device)
+        inside = place < self._counts[rows][:, None]
+        # Past a sentence's end any token will do; the last sentence has none behind it.
+        taken = (self._starts[rows][:, None] + place).clamp_max(len(self._ids) - 1)
+        ids = torch.where(inside, self._ids[taken].long(), self._pad_id)
+        return ids.repeat(2, 1), inside.long().repeat(2, 1)

@@ -1,8 +1,11 @@
 """Where to compute and in which precision, chosen once a run."""
 
+import os
 import re
 
 import torch
+
+from pipeline.cores import usable_cores
 
 NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
@@ -14,9 +17,18 @@ class DeviceError(ValueError):
 def resolve(device: str) -> torch.device:
     """`auto` takes CUDA, then Apple's MPS, then the CPU; anything else is taken at its word.
 
+    On a CPU, torch is kept from starting more threads than a container's quota has cores for.
+
     Raises:
         DeviceError: the device is unknown or not there.
     """
+    chosen = _chosen(device)
+    if chosen.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(min(torch.get_num_threads(), usable_cores()))
+    return chosen
+
+
+def _chosen(device: str) -> torch.device:
     if not NAMES.fullmatch(device):
         raise _refusal(device, "no such name")
     if device == "auto":

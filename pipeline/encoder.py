@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -115,16 +115,29 @@ class SentenceEncoder:
             raise EncoderError(f"encode: batch_size must be 1 or more, got {batch_size}.")
         if isinstance(sentences, str):
             raise EncoderError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
-        embeddings = np.empty((len(sentences), self.dimension), dtype=np.float32)
+        return self.encode_ids(self.tokenise(sentences), batch_size, progress)
+
+    def tokenise(self, sentences: Sequence[str]) -> list[list[int]]:
+        """Token ids of each sentence, special ones included, cut at the layout's length."""
         texts = [text.lower() for text in sentences] if self.layout.lower_case else list(sentences)
         if not texts:
-            return embeddings
+            return []
         ids = self.tokenizer(texts, truncation=True, max_length=self.layout.max_length)["input_ids"]
+        return cast("list[list[int]]", ids)
+
+    def encode_ids(
+        self,
+        ids: Sequence[Sequence[int]],
+        batch_size: int = 64,
+        progress: Callable[[int], None] | None = None,
+    ) -> np.ndarray:
+        """Embed what `tokenise` gave; arguments and result as for `encode`."""
+        embeddings = np.empty((len(ids), self.dimension), dtype=np.float32)
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
             padded = self.tokenizer.pad(
-                {"input_ids": [ids[i] for i in chosen]}, return_tensors="pt"
+                {"input_ids": [list(ids[i]) for i in chosen]}, return_tensors="pt"
             ).to(self.model.device)
             embeddings[chosen] = self._forward(padded["input_ids"], padded["attention_mask"])
             if progress is not None:

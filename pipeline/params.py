@@ -13,6 +13,7 @@ from pipeline.layout import Pooling
 from pipeline.objectives import OBJECTIVES, Objective
 from pipeline.objectives.hyperparameters import Gate, MeanOver, PositiveGradient, View
 from pipeline.senteval.classifier import ClassifierName, SettingName
+from pipeline.training.compilation import Compile
 
 # numpy's generators take 32 bits.
 LARGEST_SEED = 2**32 - 1
@@ -58,7 +59,10 @@ class TrainParams:
     head_std: float | None = number(above=0.0, unit="standard deviation")
     freeze_embeddings: bool
     precision: Literal["auto", "bf16", "fp32"]
+    compile: Compile
+    chunk_size: int | None = number(at_least=1, unit="sentences a pass")
     device: str
+    launcher: str
 
 
 @dataclass(frozen=True, kw_only=True)

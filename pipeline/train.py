@@ -7,28 +7,29 @@ was interrupted goes on from its last evaluation when it is started again.
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
-from torch.nn.utils import clip_grad_norm_
 
 from pipeline import config
 from pipeline.atomic import replacing, write_together
-from pipeline.batches import batch_indices, two_views
-from pipeline.device import autocast_dtype, describe, resolve
+from pipeline.batches import batch_indices, cutter
+from pipeline.device import autocast_dtype, resolve
 from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.senteval.sts_files import read_sts_benchmark
 from pipeline.stage import run_stage
 from pipeline.tokens import TokenArrays
-from pipeline.training.checkpoint import Checkpoints, Progress, run_key
-from pipeline.training.curve import BATCH, DYNAMICS, as_csv
+from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
+from pipeline.training.curve import DYNAMICS, as_csv
 from pipeline.training.dev import CollapseError, DevSet
-from pipeline.training.display import progress_bar
-from pipeline.training.dynamics import dynamics
+from pipeline.training.display import Report, progress_bar
 from pipeline.training.first_token import only_first_token
 from pipeline.training.identity import Identity, identify
+from pipeline.training.monitor import Monitor
 from pipeline.training.network import (
     TrainingNetwork,
     freeze_embeddings,
@@ -36,15 +37,18 @@ from pipeline.training.network import (
     refuse_without_dropout,
 )
 from pipeline.training.places import Places
-from pipeline.training.record import write_record
+from pipeline.training.processes import ALONE, OtherProcessError, Processes, joining
+from pipeline.training.random_state import State, random_state
+from pipeline.training.record import make_record, write_record
+from pipeline.training.step import Step
 
 # Settings of `train` that the command line may replace, for shorter runs.
 REPLACED = ("steps", "evaluate_every", "record_every")
 
-Report = Callable[[int, int, Mapping[str, float] | None], None]
 
-
-def train(identity: Identity, dev: DevSet, places: Places, report: Report) -> Progress:
+def train(
+    identity: Identity, dev: DevSet, places: Places, report: Report, processes: Processes = ALONE
+) -> Progress:
     """Train one encoder and write it.
 
     Args:
@@ -52,72 +56,63 @@ def train(identity: Identity, dev: DevSet, places: Places, report: Report) -> Pr
         dev: what picks the best step.
         places: where to read and write.
         report: called after each step with step, steps in all, and the curve's row if it has one.
+        processes: those that train this encoder together.
 
     Returns:
-        How the run went.
+        How the run went; the first process alone knows its curve.
 
     Raises:
         CollapseError: the embeddings became equal or not finite.
         BackboneError: the backbone has no dropout.
+        CompileError: compiling was asked for where there is no compiler.
+        ProcessesError: the processes cannot share a batch evenly.
         WriteError: a place cannot be written, or holds what no training wrote.
         KeyboardInterrupt: passed on; the next call resumes.
     """
-    places.check()
+    processes.from_first(places.check)
     settings, objective = identity.settings, identity.objective
-    device = resolve(settings.device)
+    processes.check(settings.batch_size)
+    device = resolve(processes.device_name(settings.device))
     torch.manual_seed(identity.seed)
     encoder, network = _build(identity, device)
-    parameters = [p for p in network.parameters() if p.requires_grad]
-    optimiser = torch.optim.AdamW(
-        parameters, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
-    )
+    step = Step(network, objective, settings, processes)
+    score = dev.scorer(encoder, autocast_dtype(settings.precision, device))
+    processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
+    cut = cutter(tokens, identity.data.pad_id, settings.max_length, device)
     steps = settings.steps or settings.epochs * (len(tokens) // settings.batch_size)
-    autocast = autocast_dtype(settings.precision, device)
-    key = run_key({**identity.as_dict(), "dev": dev.version})
+    key = run_key({**identity.as_dict(), "dev": dev.version, "processes": processes.count})
     checkpoints = Checkpoints(places.checkpoints, key)
-    progress = checkpoints.resume(network, optimiser)
-    report(progress.step, steps, None)
+    last = processes.from_first(checkpoints.last)
+    progress = resume(last, network, step.optimiser, processes.rank)
+    monitor = Monitor(objective, settings, steps, device)
 
-    loss_sum = torch.zeros((), device=device)
+    def evaluate(random: list[State]) -> dict[str, float]:
+        row = monitor.read(progress) | {"dev_spearman": score()}
+        if progress.add(row):
+            checkpoints.save_best(encoder.model)
+        checkpoints.save(progress, network, step.optimiser, random)
+        return row
+
+    def finish() -> None:
+        checkpoints.load_best(encoder.model)
+        record = make_record(identity, progress, steps, processes.describe(device))
+        _write(places, encoder, progress, record)
+        checkpoints.remove()
+
+    report(progress.step, steps, None)
     batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
     while progress.step < steps:
-        ids, mask = two_views(tokens, next(batches), identity.data.pad_id)
-        for group in optimiser.param_groups:
-            group["lr"] = settings.learning_rate * (1 - progress.step / steps)
-        with torch.autocast(device.type, autocast, enabled=autocast is not None):
-            embeddings = network(ids.to(device), mask.to(device))
-        anchor, positive = embeddings.chunk(2)
-        loss = objective(anchor, positive)
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        clip_grad_norm_(parameters, settings.gradient_clip)
-        optimiser.step()
-        loss_sum += loss.detach()
+        ids, mask = cut(processes.share(next(batches)))
+        outcome = step(ids, mask, left=1 - progress.step / steps)
         progress.step += 1
-        last = progress.step == steps
-        evaluated = progress.step % settings.evaluate_every == 0 or last
-        recorded = progress.step % settings.record_every == 0 or last
-        numbers = dynamics(objective, anchor, positive) if evaluated or recorded else {}
-        if recorded:
-            progress.dynamics.append({"step": progress.step, **numbers})
+        monitor.see(progress.step, outcome)
         row = None
-        if evaluated:
-            row = {
-                "step": progress.step,
-                "dev_spearman": dev.score(encoder),
-                "loss": float(loss_sum) / (progress.step - progress.evaluated_step),
-                **{name: numbers[name] for name in BATCH},
-            }
-            loss_sum.zero_()
-            if progress.add(row):
-                checkpoints.save_best(encoder.model)
-            checkpoints.save(progress, network, optimiser)
+        if monitor.evaluates(progress.step):
+            random = processes.collected(random_state(device))
+            row = processes.from_first(partial(evaluate, random))
         report(progress.step, steps, row)
-
-    checkpoints.load_best(encoder.model)
-    _write(places, encoder, identity, progress, steps)
-    checkpoints.remove()
+    processes.from_first(finish)
     return progress
 
 
@@ -139,12 +134,12 @@ def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, T
 
 
 def _write(
-    places: Places, encoder: SentenceEncoder, identity: Identity, progress: Progress, steps: int
+    places: Places, encoder: SentenceEncoder, progress: Progress, record: Mapping[str, Any]
 ) -> None:
     """Write encoder and tables; the folder appears whole, after the tables, or not at all."""
     with replacing(places.model) as folder:
         encoder.save(folder)
-        write_record(folder, identity, progress, steps, describe(encoder.model.device))
+        write_record(folder, record)
         tables = {
             places.curve: as_csv(progress.rows),
             places.dynamics: as_csv(progress.dynamics, DYNAMICS),
@@ -186,7 +181,10 @@ def main(argv: list[str] | None = None) -> int:
         arguments.checkpoints,
     )
     left = f"the same command resumes from {places.checkpoints}."
-    return run_stage("train", lambda: _run(arguments, places), left)
+    try:
+        return run_stage("train", lambda: _run(arguments, places), left)
+    except OtherProcessError:
+        return 1
 
 
 def _run(arguments: argparse.Namespace, places: Places) -> None:
@@ -196,10 +194,13 @@ def _run(arguments: argparse.Namespace, places: Places) -> None:
     given = {key: getattr(arguments, key) for key in REPLACED}
     replaced = {key: value for key, value in given.items() if value is not None}
     identity = identify(params, name, seed, arguments.prepared, replaced)
-    pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
+    dev = DevSet(read_sts_benchmark(Path(params.evaluate.data), "dev"), params.evaluate.batch_size)
     try:
-        with progress_bar(f"{name}-{seed}") as report:
-            progress = train(identity, DevSet(pairs, params.evaluate.batch_size), places, report)
+        with (
+            joining(identity.settings.device) as processes,
+            progress_bar(f"{name}-{seed}", shown=processes.first) as report,
+        ):
+            progress = train(identity, dev, places, report, processes)
     except (CollapseError, NonFiniteEmbeddingsError) as error:
         reason = str(error).rstrip(".")
         raise ValueError(
@@ -207,10 +208,11 @@ def _run(arguments: argparse.Namespace, places: Places) -> None:
             f"{identity.settings.learning_rate}), or another margin, temperature or coefficient "
             f"(now {identity.objective}); no encoder was written."
         ) from error
-    sys.stdout.write(
-        f"{name}-{seed}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
-        f"{progress.rows[-1]['dev_spearman']:.2f} at the last, written to {places.model}\n"
-    )
+    if processes.first:
+        sys.stdout.write(
+            f"{name}-{seed}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
+            f"{progress.rows[-1]['dev_spearman']:.2f} at the last, written to {places.model}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import threading
 
 from serve.batcher import Batcher
 from serve.batching.cache import EmbeddingCache
-from serve.cores import usable_cores
+from pipeline.cores import usable_cores
 from serve.errors import ApiError
 from serve.metrics import Metrics
 from serve.registry import Registry

@@ -1,13 +1,17 @@
 """Which sentences make a step, and their padded tensors."""
 
 from itertools import islice
+from typing import ClassVar
 
 import numpy as np
+import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.batches import batch_indices, two_views
+from pipeline.batches import ResidentTokens, batch_indices, cutter, two_views
 from pipeline.tokens import TokenArrays
+from tests.training.waiting import nothing_waits
 
 SIZES = st.tuples(st.integers(1, 40), st.integers(1, 9)).filter(lambda pair: pair[0] >= pair[1])
 
@@ -62,3 +66,47 @@ def test_the_two_views_are_the_same_rows_twice_padded_with_the_given_id() -> Non
 def test_the_largest_token_id_survives() -> None:
     tokens = TokenArrays.of([[2**16 - 1, 0]], vocabulary=2**16)
     assert two_views(tokens, np.array([0]), pad_id=0)[0].tolist() == [[2**16 - 1, 0]] * 2
+
+
+class TestInADevicesMemory:
+    """Shown on a CPU, whose own batches come from memory-mapped files."""
+
+    LENGTHS: ClassVar[list[int]] = [1, 3, 8, 9, 12, 2]
+    LONGEST = 12
+
+    def tokens(self) -> TokenArrays:
+        rows = [[10 * place + k for k in range(n)] for place, n in enumerate(self.LENGTHS)]
+        return TokenArrays.of(rows, vocabulary=100)
+
+    def cut(self, *indices: int) -> tuple[torch.Tensor, torch.Tensor]:
+        resident = ResidentTokens(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
+        return resident.two_views(np.array(indices))
+
+    @pytest.mark.parametrize("indices", [(0, 1), (5, 2, 0), (3,), (4, 3, 2, 1, 0), (5,)])
+    def test_a_batch_is_the_files_with_more_padding(self, indices: tuple[int, ...]) -> None:
+        ids, mask = self.cut(*indices)
+        expected_ids, expected_mask = two_views(self.tokens(), np.array(indices), 7)
+        width = expected_ids.shape[1]
+        assert torch.equal(ids[:, :width], expected_ids)
+        assert torch.equal(mask[:, :width], expected_mask)
+        assert (ids[:, width:] == 7).all()
+        assert not mask[:, width:].any()
+
+    @pytest.mark.parametrize(
+        ("indices", "width"), [((0, 1), 8), ((2,), 8), ((3,), LONGEST), ((0, 4), LONGEST)]
+    )
+    def test_few_widths_occur(self, indices: tuple[int, ...], width: int) -> None:
+        """Multiples of 8, and the maximum length."""
+        assert self.cut(*indices)[0].shape == (2 * len(indices), width)
+
+    def test_cutting_waits_for_nothing(self) -> None:
+        resident = ResidentTokens(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
+        with nothing_waits():
+            resident.two_views(np.array([1, 2]))
+
+    def test_a_cpu_reads_the_files_and_others_their_own_memory(self) -> None:
+        cut = cutter(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
+        assert cut(np.array([0, 1]))[0].shape == (4, 3)
+        cut = cutter(self.tokens(), 7, self.LONGEST, torch.device("meta"))
+        ids, _ = cut(np.array([0, 1]))
+        assert (ids.shape, ids.device.type) == ((4, 8), "meta")

@@ -17,6 +17,7 @@ MAY_IMPORT = {
         "app",
         "pipeline.atomic",
         "pipeline.bounds",
+        "pipeline.cores",
         "pipeline.encoder",
         "pipeline.layout",
         "pipeline.objectives",

@@ -21,7 +21,6 @@ from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
 from pipeline import config
-from pipeline import train as stage
 from pipeline.atomic import WriteError
 from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import OBJECTIVES
@@ -42,6 +41,7 @@ from tests.tiny import (
     prepare_sample,
     write_params,
 )
+from tests.training.torchrun import torchrun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from pipeline.params import Params
     from pipeline.training.checkpoint import Progress
+    from pipeline.training.display import Report
 
 Changes = Mapping[str, Any] | None
 
@@ -84,7 +85,7 @@ class Lab:
         folder: Path,
         name: str = "info_nce",
         seed: int = 1,
-        report: stage.Report = lambda step, steps, row: None,
+        report: Report = lambda step, steps, row: None,
         changes: Changes = None,
     ) -> Progress:
         identity = identify(self.params(folder, changes), name, seed, self.prepared)
@@ -344,7 +345,7 @@ class TestInterruption:
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         @contextmanager
-        def interrupted(name: str) -> Iterator[stage.Report]:
+        def interrupted(name: str, *, shown: bool) -> Iterator[Report]:
             yield Interrupted(at=3)
 
         monkeypatch.setattr("pipeline.train.progress_bar", interrupted)
@@ -360,7 +361,7 @@ class TestInterruption:
             "from pipeline import train\n"
             "def report(step, steps, row):\n"
             f"    if step == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
-            "train.progress_bar = lambda name: contextlib.nullcontext(report)\n"
+            "train.progress_bar = lambda name, shown: contextlib.nullcontext(report)\n"
             "sys.exit(train.main(sys.argv[1:]))\n"
         )
         command = [sys.executable, "-c", code, *lab.arguments(folder, "info_nce", 1)]
@@ -371,6 +372,53 @@ class TestInterruption:
         assert not (folder / "models").exists()
         assert lab.main(folder) == lab.main(whole) == 0
         assert written(folder) == written(whole)
+
+
+@pytest.mark.slow
+class TestSeveralProcesses:
+    """Two under torchrun; what they compute is checked in tests/training/test_processes.py."""
+
+    @pytest.mark.parametrize("chunk", [None, 2])
+    def test_they_write_one_encoder_and_resume_as_one_process_does(
+        self, lab: Lab, tmp_path: Path, chunk: int | None
+    ) -> None:
+        changes = {"train.chunk_size": chunk}
+        for name in ("whole", "killed"):
+            (tmp_path / name).mkdir()
+        whole = self.run(lab, tmp_path / "whole", changes, "main(sys.argv[1:])")
+        assert whole.returncode == 0, whole.stderr
+        assert whole.stdout.count("dev Spearman") == 1 + STEPS // EVERY
+        assert record(tmp_path / "whole")["hardware"].startswith("2 x cpu")
+        dies = (
+            "from pipeline.training.monitor import Monitor\n"
+            "see = Monitor.see\n"
+            "def dying(self, step, outcome):\n"
+            f"    if step == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
+            "    see(self, step, outcome)\n"
+            "Monitor.see = dying\n"
+            "main(sys.argv[1:])"
+        )
+        killed = self.run(lab, tmp_path / "killed", changes, dies)
+        assert killed.returncode != 0
+        assert not (tmp_path / "killed/models").exists()
+        resumed = self.run(lab, tmp_path / "killed", changes, "main(sys.argv[1:])")
+        assert "step 2/" not in resumed.stdout
+        assert written(tmp_path / "killed") == written(tmp_path / "whole")
+
+    def test_a_batch_that_they_cannot_share_is_refused(self, lab: Lab, tmp_path: Path) -> None:
+        done = self.run(lab, tmp_path, {"train.batch_size": 9}, "sys.exit(main(sys.argv[1:]))")
+        assert done.returncode != 0
+        assert "train: train.batch_size: must be a multiple of the 2 processes" in done.stderr
+
+    def run(
+        self, lab: Lab, folder: Path, changes: Changes, code: str
+    ) -> subprocess.CompletedProcess[str]:
+        program = folder / "program.py"
+        text = f"import os, sys\nfrom pipeline.train import main\n{code}\n"
+        program.write_text(text, encoding="utf-8")
+        done = torchrun(str(program), *lab.arguments(folder, "vicreg_modified", 1, changes))
+        program.unlink()
+        return done
 
 
 def one_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -440,7 +488,7 @@ class TestRuns:
 
         monkeypatch.setattr("torch.optim.AdamW", Watched)
         monkeypatch.setattr(
-            "pipeline.train.clip_grad_norm_", lambda _, limit: clipped.append(limit)
+            "pipeline.training.step.clip_grad_norm_", lambda _, limit: clipped.append(limit)
         )
         lab.train(tmp_path, changes={"train.weight_decay": 0.01, "train.gradient_clip": 0.5})
         expected = [1e-3 * (STEPS - step) / STEPS for step in range(STEPS)]
@@ -457,7 +505,7 @@ class TestRuns:
         best = record(finished)["best"]
         assert best["dev_spearman"] == max(scores)
         assert best["step"] == EVERY * (1 + scores.index(max(scores)))
-        saved = dev_set().score(SentenceEncoder.load(finished / "models/model", "cpu"))
+        saved = dev_set().scorer(SentenceEncoder.load(finished / "models/model", "cpu"))()
         assert saved == pytest.approx(max(scores), abs=1e-4)
 
     def test_frozen_embeddings_do_not_move(self, lab: Lab, finished: Path, tmp_path: Path) -> None:
@@ -544,8 +592,10 @@ class TestMain:
             torch.nn.init.constant_(parameters[-1], float("nan"))
 
         with monkeypatch.context() as patch:
-            patch.setattr("pipeline.train.clip_grad_norm_", spoil)
-            with pytest.raises(ValueError, match="embeddings hold NaN or infinity"):
+            patch.setattr("pipeline.training.step.clip_grad_norm_", spoil)
+            with pytest.raises(
+                ValueError, match="embeddings became NaN or infinite between steps 0 and 6"
+            ):
                 lab.train(tmp_path, changes={"train.evaluate_every": 6})
         assert not (tmp_path / "models").exists()
 

@@ -126,7 +126,10 @@ SETTINGS: dict[str, Any] = {
         "head_std": None,
         "freeze_embeddings": False,
         "precision": "fp32",
+        "compile": "off",
+        "chunk_size": None,
         "device": "cpu",
+        "launcher": "python",
     },
     "evaluate": {
         "data": str(SAMPLE),

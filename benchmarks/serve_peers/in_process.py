@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.serve_peers import peers
 from benchmarks.serve_peers.texts import ROOT
 from serve import settings
-from serve.cores import usable_cores
+from pipeline.cores import usable_cores
 from serve.encoders.exported import pad
 from serve.metrics import Metrics
 from serve.registry import Registry, ServedEncoder

@@ -13,6 +13,7 @@ With s_ij = h_i.h_j:
 Source: Li, Zhang & Nie 2024, Table 3; the uniformity term is Wang & Isola's (2020).
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -29,9 +30,9 @@ from pipeline.objectives.weight import softmax_over_pairs
 
 def energy(own: Tensor, exponent: int) -> Tensor:
     """MHE = log mean_{k<l} e^{exponent (h_k.h_l - 1)}; exponent 2 is e^{-|h_k - h_l|^2}."""
-    pairs = torch.tensor(own.shape[0] * (own.shape[0] - 1), dtype=own.dtype, device=own.device)
+    pairs = own.shape[0] * (own.shape[0] - 1)
     logits = exponent * (without_diagonal(own, -torch.inf) - 1)
-    return torch.logsumexp(logits.flatten(), dim=0) - pairs.log()
+    return torch.logsumexp(logits.flatten(), dim=0) - math.log(pairs)
 
 
 def energy_weight(own: Tensor, coefficient: float, exponent: int) -> Tensor:

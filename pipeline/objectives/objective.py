@@ -24,7 +24,13 @@ from pipeline.objectives.hyperparameters import (
     pull_ratio,
 )
 from pipeline.objectives.ratio import fixed
-from pipeline.objectives.views import Views, check_views, full_precision, l2_normalise
+from pipeline.objectives.views import (
+    Views,
+    check_finite,
+    check_views,
+    full_precision,
+    l2_normalise,
+)
 
 
 class Components(NamedTuple):
@@ -63,13 +69,27 @@ class Objective(Hyperparameters, ABC):
         Raises:
             ValueError: the views are no two matrices of one shape with N >= 2, or not finite.
         """
+        self._check(anchor, positive)
+        return self.unchecked(anchor, positive)
+
+    def unchecked(self, anchor: Tensor, positive: Tensor) -> Tensor:
+        """The loss without a look at values, for loops that check those at their own intervals.
+
+        Arguments and result as for a call; what is not finite gives a loss that is not. Nothing
+        waits for the device, and torch.compile takes it as one graph.
+        """
         check_views(type(self).__name__, anchor, positive)
         with torch.autocast(anchor.device.type, enabled=False):
             return self.loss(self._views(anchor, positive))
 
-    @torch.no_grad()
     def components(self, anchor: Tensor, positive: Tensor) -> Components:
         """The three components with the first view as anchor; arguments as for a call."""
+        self._check(anchor, positive)
+        return self.unchecked_components(anchor, positive)
+
+    @torch.no_grad()
+    def unchecked_components(self, anchor: Tensor, positive: Tensor) -> Components:
+        """The components as `unchecked` gives the loss."""
         check_views(type(self).__name__, anchor, positive)
         with torch.autocast(anchor.device.type, enabled=False):
             return self.pieces(self._views(anchor, positive))
@@ -81,7 +101,7 @@ class Objective(Hyperparameters, ABC):
         At the normalised embeddings of the first view, radial part removed; arguments as for a
         call.
         """
-        check_views(type(self).__name__, anchor, positive)
+        self._check(anchor, positive)
         with torch.autocast(anchor.device.type, enabled=False):
             views = self._views(anchor, positive)
             components = self.pieces(views)
@@ -91,6 +111,10 @@ class Objective(Hyperparameters, ABC):
             direction = l2_normalise(views.anchor)
             gradient = opened * (push - pull)
             return gradient - (gradient * direction).sum(dim=1, keepdim=True) * direction
+
+    def _check(self, anchor: Tensor, positive: Tensor) -> None:
+        check_views(type(self).__name__, anchor, positive)
+        check_finite(type(self).__name__, anchor, positive)
 
     def _views(self, anchor: Tensor, positive: Tensor) -> Views:
         return Views(

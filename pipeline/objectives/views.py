@@ -6,10 +6,13 @@ Every objective sees its batch as `Views`; the cosine matrices are computed once
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Distances and sines are kept off zero, where their derivatives are infinite. In float32
 # 2 - 2c is exact to about 2e-7, so smaller squared values are rounding noise anyway.
@@ -24,6 +27,24 @@ class NonFiniteEmbeddingsError(ValueError):
     """An embedding holds NaN or infinity."""
 
 
+class _Once:
+    """A property of views that is computed on first use and kept.
+
+    functools.cached_property holds a lock before Python 3.12, which torch.compile cannot enter;
+    a compiler finds what is computed twice by itself.
+    """
+
+    def __init__(self, compute: Callable[[Views], Tensor]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, views: Views, owner: type[Views]) -> Tensor:
+        value = self.compute(views)
+        if not torch.compiler.is_compiling():
+            vars(views)[self.compute.__name__] = value  # found there before this descriptor
+        return value
+
+
 @dataclass(frozen=True)
 class Views:
     """Embeddings of one batch under two augmentations, each (N, D), rows matched."""
@@ -31,22 +52,22 @@ class Views:
     anchor: Tensor
     positive: Tensor
 
-    @cached_property
+    @_Once
     def cosine(self) -> Tensor:
         """c_ij = h_i . p_j, (N, N)."""
         return self.anchor @ self.positive.T
 
-    @cached_property
+    @_Once
     def own(self) -> Tensor:
         """h_i . h_j, (N, N): within the anchor's view."""
         return self.anchor @ self.anchor.T
 
-    @cached_property
+    @_Once
     def other(self) -> Tensor:
         """p_i . p_j, (N, N): within the positive's view."""
         return self.positive @ self.positive.T
 
-    @cached_property
+    @_Once
     def aligned(self) -> Tensor:
         """c_ii, (N,)."""
         return (self.anchor * self.positive).sum(dim=1)
@@ -69,9 +90,8 @@ def check_views(where: str, anchor: Tensor, positive: Tensor) -> None:
     """Refuse what no objective can use.
 
     Raises:
-        ValueError: unequal shapes, a rank other than 2, fewer than two sentences, no dimension.
-        NonFiniteEmbeddingsError: NaN or infinity (checked in eager mode only: under
-            torch.compile a check of values would break the graph).
+        ValueError: unequal shapes, a rank other than 2, fewer than two sentences, no dimension,
+            whole numbers.
     """
     if anchor.ndim != 2 or positive.ndim != 2:
         raise ValueError(
@@ -92,8 +112,14 @@ def check_views(where: str, anchor: Tensor, positive: Tensor) -> None:
         raise ValueError(
             f"{where}: embeddings must be floating point, got {anchor.dtype} and {positive.dtype}."
         )
-    if torch.compiler.is_compiling():
-        return
+
+
+def check_finite(where: str, anchor: Tensor, positive: Tensor) -> None:
+    """Refuse NaN and infinity, which on an accelerator costs waiting for it.
+
+    Raises:
+        NonFiniteEmbeddingsError: how many embeddings of which view hold them.
+    """
     for name, view in (("anchor", anchor), ("positive", positive)):
         finite = torch.isfinite(view).all(dim=1)
         if not finite.all():

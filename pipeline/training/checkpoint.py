@@ -9,7 +9,7 @@ steps before it is not for a program to decide.
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from pipeline.atomic import writing
+from pipeline.training.random_state import State, set_random_state
 
 NAMES = ("last.pt", "best.pt")
 
@@ -77,14 +78,20 @@ class Checkpoints:
     folder: Path
     key: str
 
-    def save(self, progress: Progress, network: nn.Module, optimiser: Optimizer) -> None:
-        """Write the state after an evaluation."""
+    def save(
+        self,
+        progress: Progress,
+        network: nn.Module,
+        optimiser: Optimizer,
+        random: Sequence[State],
+    ) -> None:
+        """Write the state after an evaluation; `random` is each process's, by rank."""
         state = {
             "key": self.key,
             "progress": vars(progress),
             "network": network.state_dict(),
             "optimiser": optimiser.state_dict(),
-            "random": _random_state(_device(network)),
+            "random": list(random),
         }
         self._write("last.pt", state)
 
@@ -92,19 +99,14 @@ class Checkpoints:
         """Keep the weights of the best step so far."""
         self._write("best.pt", {"key": self.key, "transformer": transformer.state_dict()})
 
-    def resume(self, network: nn.Module, optimiser: Optimizer) -> Progress:
-        """Load the last state into network, optimiser and random generators, if there is one.
+    def last(self) -> dict[str, Any] | None:
+        """What the last `save` wrote, if there is a best step beside it; for `resume`.
 
         Raises:
             CheckpointError: the checkpoint is damaged.
         """
         state = self._read("last.pt")
-        if state is None or self._read("best.pt") is None:
-            return Progress()
-        network.load_state_dict(state["network"])
-        optimiser.load_state_dict(state["optimiser"])
-        _set_random_state(state["random"], _device(network))
-        return Progress(**state["progress"])
+        return None if self._read("best.pt") is None else state
 
     def load_best(self, transformer: nn.Module) -> None:
         """Put the best step's weights into the transformer."""
@@ -148,23 +150,13 @@ class Checkpoints:
             ) from error
 
 
-def _device(network: nn.Module) -> torch.device:
-    return next(network.parameters()).device
-
-
-def _random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """The generators that a run on the device draws from."""
-    state = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state(device)
-    if device.type == "mps":
-        state["mps"] = torch.mps.get_rng_state()
-    return state
-
-
-def _set_random_state(state: Mapping[str, torch.Tensor], device: torch.device) -> None:
-    torch.set_rng_state(state["cpu"])
-    if device.type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"], device)
-    if device.type == "mps" and "mps" in state:
-        torch.mps.set_rng_state(state["mps"])
+def resume(
+    state: Mapping[str, Any] | None, network: nn.Module, optimiser: Optimizer, rank: int
+) -> Progress:
+    """Load a saved state into network, optimiser and this process's random generators."""
+    if state is None:
+        return Progress()
+    network.load_state_dict(state["network"])
+    optimiser.load_state_dict(state["optimiser"])
+    set_random_state(state["random"][rank], next(network.parameters()).device)
+    return Progress(**state["progress"])

@@ -5,17 +5,19 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+Report = Callable[[int, int, Mapping[str, float] | None], None]
+
 
 @contextmanager
-def progress_bar(name: str) -> Iterator[Callable[[int, int, Mapping[str, float] | None], None]]:
+def progress_bar(name: str, *, shown: bool) -> Iterator[Report]:
     """A bar that is told step, steps in all, and the curve's row where there is one."""
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns) as bar:
+    with Progress(*columns, disable=not shown) as bar:
         task = bar.add_task(name)
 
         def report(step: int, steps: int, row: Mapping[str, float] | None) -> None:
             bar.update(task, completed=step, total=steps)
-            if row is not None:
+            if row is not None and shown:
                 bar.console.print(
                     f"{name} step {step}/{steps}: dev Spearman {row['dev_spearman']:.2f}, "
                     f"loss {row['loss']:.4f}, dissipation {row['dissipation']:.3f}, "

@@ -7,14 +7,16 @@ from pipeline.objectives import Components, Objective
 from pipeline.objectives.alignment import alignment
 from pipeline.objectives.mhe import energy
 from pipeline.objectives.views import Views, diagonal_mask, full_precision, l2_normalise
+from pipeline.training.curve import DYNAMICS
 
 # Wang & Isola (2020) report uniformity with e^{-2 |x - y|^2} = e^{4 (x.y - 1)}.
 UNIFORMITY_EXPONENT = 4
+NAMES = DYNAMICS[1:]  # without the step
 
 
 @torch.no_grad()
-def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> dict[str, float]:
-    """Describe a batch.
+def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> Tensor:
+    """Describe a batch without waiting for its device.
 
     Args:
         objective: whose components are looked at.
@@ -22,6 +24,7 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> dict[str
         positive: (N, D) second views.
 
     Returns:
+        The numbers that NAMES names, in its order, on the embeddings' device:
         dissipation: mean over anchors.
         hardest_share: mean over open anchors of the largest |weight| in the sum of all.
         ratio: mean over open anchors of the ratio, weighted by the negatives' |weight|.
@@ -31,25 +34,41 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> dict[str
             standard deviation over the batch's pairs.
         The two means over open anchors are NaN where none is open.
     """
-    components = objective.components(anchor, positive)
+    components = objective.unchecked_components(anchor, positive)
     views = Views(l2_normalise(full_precision(anchor)), l2_normalise(full_precision(positive)))
-    negatives = views.cosine[~diagonal_mask(views.cosine)]
+    pairs = ~diagonal_mask(views.cosine)
+    every = torch.ones_like(views.aligned, dtype=torch.bool)
     numbers = {
         "dissipation": components.dissipation.mean(),
         **_over_open_anchors(components),
         "alignment": alignment(views),
         "uniformity": energy(views.own, UNIFORMITY_EXPONENT),
         "positive_cosine": views.aligned.mean(),
-        "negative_cosine": negatives.mean(),
-        **_angles("positive_angle", views.aligned),
-        **_angles("negative_angle", negatives),
+        "negative_cosine": _mean(views.cosine, pairs),
+        **_angles("positive_angle", views.aligned, every),
+        **_angles("negative_angle", views.cosine, pairs),
     }
-    return dict(zip(numbers, torch.stack(list(numbers.values())).tolist(), strict=True))
+    return torch.stack([numbers[name] for name in NAMES])
 
 
-def _angles(name: str, cosines: Tensor) -> dict[str, Tensor]:
+def named(numbers: Tensor) -> dict[str, float]:
+    """What `dynamics` gave, by name; waits for its device."""
+    return dict(zip(NAMES, numbers.tolist(), strict=True))
+
+
+def _mean(values: Tensor, among: Tensor) -> Tensor:
+    """Over the places where `among` is true; NaN if there is none.
+
+    Selecting them would make the host wait, since it must know how many there are.
+    """
+    return torch.where(among, values, 0).sum() / among.sum()
+
+
+def _angles(name: str, cosines: Tensor, among: Tensor) -> dict[str, Tensor]:
     angles = cosines.clamp(-1, 1).arccos()
-    return {name: angles.mean(), f"{name}_deviation": angles.std(correction=0)}
+    mean = _mean(angles, among)
+    deviation = _mean((angles - mean).square(), among).sqrt()
+    return {name: mean, f"{name}_deviation": deviation}
 
 
 def _over_open_anchors(components: Components) -> dict[str, Tensor]:
@@ -58,6 +77,6 @@ def _over_open_anchors(components: Components) -> dict[str, Tensor]:
     total = size.sum(dim=1).clamp_min(torch.finfo(size.dtype).tiny)
     opened = dissipation > 0
     return {
-        "hardest_share": (size.amax(dim=1) / total)[opened].mean(),
-        "ratio": ((size * ratio).sum(dim=1) / total)[opened].mean(),
+        "hardest_share": _mean(size.amax(dim=1) / total, opened),
+        "ratio": _mean((size * ratio).sum(dim=1) / total, opened),
     }

@@ -19,6 +19,8 @@ from pipeline.yaml_file import ConfigError
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
+# Settings of `train` that say where a run takes place.
+ELSEWHERE = ("device", "launcher")
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Identity:
             **variant,
             "hyperparameters": dataclasses.asdict(self.objective),
             "seed": self.seed,
-            "training": {key: value for key, value in settings.items() if key != "device"},
+            "training": {key: value for key, value in settings.items() if key not in ELSEWHERE},
             "backbone": {
                 "source": self.backbone.source,
                 "pooling": self.backbone.pooling,

@@ -21,26 +21,35 @@ class BackboneError(ValueError):
 
 
 class TrainingNetwork(nn.Module):
-    """Token ids (N, L) and mask (N, L) -> embeddings (N, D) that the objective sees."""
+    """Token ids (N, L) and mask (N, L) -> embeddings (N, D) that the objective sees.
+
+    Attributes:
+        embed: `whole_batch`, or a compiled form of it.
+    """
 
     def __init__(self, encoder: SentenceEncoder, head: nn.Module) -> None:
         super().__init__()
         self.transformer = encoder.model
         self.pooling = encoder.layout.pooling
         self.head = head
+        self.embed: Callable[[Tensor, Tensor], Tensor] = self.whole_batch
+
+    @property
+    def device(self) -> torch.device:
+        """Where it lies."""
+        return self.transformer.device
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Pooled token states through the head; on a CPU, rows of like length share a pass."""
         if ids.device.type == "cpu":
-            pooled = _in_length_groups(self._pooled, ids, mask)
-        else:
-            pooled = self._pooled(ids, mask)
-        embeddings: Tensor = self.head(pooled)
-        return embeddings
+            return _in_length_groups(self.embed, ids, mask)
+        return self.embed(ids, mask)
 
-    def _pooled(self, ids: Tensor, mask: Tensor) -> Tensor:
+    def whole_batch(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The same in one pass."""
         hidden = self.transformer(input_ids=ids, attention_mask=mask).last_hidden_state
-        return pool(hidden, mask, self.pooling)
+        embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
+        return embeddings
 
 
 def _in_length_groups(

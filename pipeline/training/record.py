@@ -13,16 +13,20 @@ from pipeline.training.curve import rounded
 from pipeline.training.identity import Identity
 
 
-def write_record(
-    folder: Path, identity: Identity, progress: Progress, steps: int, hardware: str
-) -> None:
-    """Write triad.json and README.md into the encoder's folder."""
-    record = identity.as_dict() | {
+def make_record(
+    identity: Identity, progress: Progress, steps: int, hardware: str
+) -> dict[str, Any]:
+    """What triad.json holds of a finished run."""
+    return identity.as_dict() | {
         "hardware": hardware,
         "steps": steps,
         "best": {"step": progress.best_step, "dev_spearman": round(progress.best_score, 6)},
         "curve": [rounded(row) for row in progress.rows],
     }
+
+
+def write_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Write triad.json and README.md into the encoder's folder."""
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / "triad.json").write_text(text + "\n", encoding="utf-8")
     (folder / "README.md").write_text(_card(record), encoding="utf-8")

@@ -12,7 +12,7 @@ import torch
 from pipeline import config
 from pipeline.analysis.simulation.numbers import at_means, mean_dissipation
 from pipeline.objectives import OBJECTIVES, Objective
-from pipeline.training.dynamics import dynamics
+from pipeline.training.dynamics import dynamics, named
 from tests.tiny import ROOT, SETTINGS, write_params
 
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ def test_it_is_trained_and_recorded(name: str) -> None:
     anchor.requires_grad_()
     OBJECTIVES[name]()(anchor, positive).backward()
     assert anchor.grad is not None
-    numbers = dynamics(OBJECTIVES[name](), anchor, positive)
+    numbers = named(dynamics(OBJECTIVES[name](), anchor, positive))
     assert numbers["hardest_share"] == 1.0
     assert numbers["ratio"] == pytest.approx(1.25)

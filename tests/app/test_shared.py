@@ -54,4 +54,4 @@ def test_those_who_left_are_forgotten() -> None:
     plain = guarded(lambda: ["x"])
     for visitor in range(1100):
         plain.call(str(visitor))
-    assert len(plain._newest) == 1000
+    assert len(plain._newest._calls) == 1000

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from torch import nn
 
 from pipeline.atomic import WriteError
-from pipeline.training.checkpoint import CheckpointError, Checkpoints, Progress, run_key
+from pipeline.training.checkpoint import (
+    CheckpointError,
+    Checkpoints,
+    Progress,
+    resume,
+    run_key,
+)
+from pipeline.training.random_state import random_state
 from tests.tiny import contents
 
 if TYPE_CHECKING:
@@ -19,6 +26,7 @@ if TYPE_CHECKING:
 
     from torch.optim import Optimizer
 
+CPU = torch.device("cpu")
 Run = tuple[nn.Module, "Optimizer"]
 
 
@@ -46,7 +54,7 @@ def saved(folder: Path) -> Checkpoints:
     progress = Progress(step=1)
     progress.add(row(1, 50.0))
     checkpoints.save_best(network)
-    checkpoints.save(progress, network, optimiser)
+    checkpoints.save(progress, network, optimiser, [random_state(CPU)])
     return checkpoints
 
 
@@ -55,18 +63,18 @@ def test_a_resumed_run_goes_on_with_the_same_numbers(tmp_path: Path) -> None:
     network, optimiser = start()
     go_on(network, optimiser, 3)
     checkpoints.save_best(network)
-    checkpoints.save(Progress(step=3), network, optimiser)
+    checkpoints.save(Progress(step=3), network, optimiser, [random_state(CPU)])
     go_on(network, optimiser, 2)
     other, other_optimiser = start(seed=9)
     torch.manual_seed(99)
-    assert checkpoints.resume(other, other_optimiser).step == 3
+    assert resume(checkpoints.last(), other, other_optimiser, rank=0).step == 3
     go_on(other, other_optimiser, 2)
     for one, two in zip(network.parameters(), other.parameters(), strict=True):
         assert torch.equal(one, two)
 
 
 def test_progress_comes_back_as_it_was(tmp_path: Path) -> None:
-    progress = saved(tmp_path).resume(*start(seed=1))
+    progress = resume(saved(tmp_path).last(), *start(seed=1), rank=0)
     assert (progress.step, progress.best_step, progress.best_score) == (1, 1, 50.0)
     assert progress.evaluated_step == 1
     assert str(progress.rows) == str([row(1, 50.0)])
@@ -85,13 +93,16 @@ def test_the_first_of_equal_scores_is_the_best() -> None:
 def test_nothing_there_is_a_new_run(tmp_path: Path) -> None:
     network, optimiser = start()
     before = torch.get_rng_state()
-    assert Checkpoints(tmp_path / "none", "a key").resume(network, optimiser) == Progress()
+    assert (
+        resume(Checkpoints(tmp_path / "none", "a key").last(), network, optimiser, rank=0)
+        == Progress()
+    )
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_checkpoint_of_another_run_is_not_used(tmp_path: Path) -> None:
     saved(tmp_path)
-    assert Checkpoints(tmp_path, "another key").resume(*start()) == Progress()
+    assert resume(Checkpoints(tmp_path, "another key").last(), *start(), rank=0) == Progress()
 
 
 @pytest.mark.parametrize("other", ["missing", "of another run"])
@@ -100,7 +111,7 @@ def test_a_last_state_without_its_best_is_not_used(tmp_path: Path, other: str) -
     (tmp_path / "best.pt").unlink()
     if other == "of another run":
         Checkpoints(tmp_path, "another key").save_best(start()[0])
-    assert checkpoints.resume(*start()) == Progress()
+    assert resume(checkpoints.last(), *start(), rank=0) == Progress()
     with pytest.raises(CheckpointError, match=r"best\.pt: gone or of another run"):
         checkpoints.load_best(start()[0])
 
@@ -117,7 +128,7 @@ def test_a_file_that_is_cut_short_is_said_to_be_damaged(
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(CheckpointError, match=rf"{name}: damaged \(\w+\); delete .* to start"):
-        checkpoints.resume(*start())
+        resume(checkpoints.last(), *start(), rank=0)
 
 
 @pytest.mark.parametrize("content", [{"other": 1}, [1, 2], 3])
@@ -125,7 +136,7 @@ def test_a_file_of_another_make_is_said_to_be_damaged(tmp_path: Path, content: A
     checkpoints = saved(tmp_path)
     torch.save(content, tmp_path / "last.pt")
     with pytest.raises(CheckpointError, match="damaged"):
-        checkpoints.resume(*start())
+        resume(checkpoints.last(), *start(), rank=0)
 
 
 @pytest.mark.parametrize("name", ["last.pt", "best.pt"])
@@ -144,9 +155,9 @@ def test_an_interrupted_write_leaves_the_old_file(
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save_best(network)
     with pytest.raises(KeyboardInterrupt):
-        checkpoints.save(Progress(step=2), network, optimiser)
+        checkpoints.save(Progress(step=2), network, optimiser, [random_state(CPU)])
     assert (tmp_path / name).read_bytes() == before
-    assert checkpoints.resume(network, optimiser).step == 1
+    assert resume(checkpoints.last(), network, optimiser, rank=0).step == 1
 
 
 def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path: Path) -> None:

@@ -27,12 +27,13 @@ def test_the_score_is_that_of_the_encoder_without_dropout(dev: DevSet, tiny: Pat
     encoder = SentenceEncoder.load(tiny, "cpu")
     expected = spearman(cosine_scores(encoder.encode, dev.pairs), dev.pairs.gold)
     encoder.model.train()
-    assert dev.score(encoder) == dev.score(encoder) == pytest.approx(expected, abs=0.2)
+    score = dev.scorer(encoder)
+    assert score() == score() == pytest.approx(expected, abs=0.2)
     assert encoder.model.training
 
 
 def test_a_pretrained_backbone_is_far_from_collapsed(dev: DevSet) -> None:
-    assert dev.score(SentenceEncoder.load(BERT_MINI, "cpu")) > 30
+    assert dev.scorer(SentenceEncoder.load(BERT_MINI, "cpu"))() > 30
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -42,7 +43,7 @@ def test_weights_that_are_not_finite_are_a_collapse(
     encoder = SentenceEncoder.load(tiny_bert, "cpu")
     torch.nn.init.constant_(encoder.model.get_parameter("embeddings.LayerNorm.weight"), value)
     with pytest.raises(CollapseError, match=r"of \d+ dev embeddings are NaN or infinite"):
-        dev.score(encoder)
+        dev.scorer(encoder)()
     assert encoder.model.training  # as the loop expects it, whatever happened
 
 
@@ -52,7 +53,7 @@ def test_equal_embeddings_are_a_collapse(dev: DevSet, tiny_bert: Path) -> None:
     torch.nn.init.constant_(encoder.model.get_parameter(f"{norm}.weight"), 0)
     torch.nn.init.constant_(encoder.model.get_parameter(f"{norm}.bias"), 1)
     with pytest.raises(CollapseError, match=r"all \d+ dev embeddings are equal \(spread "):
-        dev.score(encoder)
+        dev.scorer(encoder)()
 
 
 def test_zero_embeddings_are_a_collapse() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from serve.cores import usable_cores
+from pipeline.cores import usable_cores
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,58 @@
+"""Whether and how a training step is compiled."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Literal
+
+import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor
+
+Compile = Literal["auto", "on", "off"]
+
+
+class CompileError(ValueError):
+    """Compiling was asked for where there is no compiler."""
+
+
+def compiles(asked: Compile, device: torch.device) -> bool:
+    """Whether to compile: `auto` does on CUDA, where launching kernels one by one is what costs.
+
+    Raises:
+        CompileError: `on`, but what compiles for the device is missing.
+    """
+    if asked == "off" or (asked == "auto" and device.type != "cuda"):
+        return False
+    missing = _missing(device)
+    if missing and asked == "on":
+        raise CompileError(
+            f"train.compile: on, but {missing}; install it, or set auto, which goes without."
+        )
+    return not missing
+
+
+def _missing(device: torch.device) -> str:
+    """What torch.compile lacks here; empty if nothing."""
+    if device.type == "cuda":
+        from torch.utils._triton import has_triton  # noqa: PLC0415 - has no public name
+
+        return "" if has_triton() else "Triton is not installed"
+    found = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
+    return "" if found else "there is no C++ compiler on the PATH"
+
+
+def compiled(function: Callable[..., Tensor], *, graphs: bool) -> Callable[..., Tensor]:
+    """The function as one program for each shape that it is called with.
+
+    Args:
+        function: takes and returns tensors.
+        graphs: replay its kernels as one CUDA graph; what it returns is then overwritten by the
+            next step.
+    """
+    mode = "reduce-overhead" if graphs else None
+    program: Callable[..., Tensor] = torch.compile(function, dynamic=False, mode=mode)
+    return program

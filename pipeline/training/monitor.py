@@ -1,0 +1,64 @@
+"""What is kept of the steps between two evaluations: on the device, and read all at once."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from pipeline.objectives import NonFiniteEmbeddingsError, Objective
+from pipeline.params import TrainParams
+from pipeline.training.checkpoint import Progress
+from pipeline.training.curve import BATCH
+from pipeline.training.dynamics import dynamics, named
+from pipeline.training.step import Outcome
+
+
+class Monitor:
+    """Keeps losses, and the numbers of the batches that are recorded.
+
+    Reading a number from an accelerator means waiting for all that it still has to do.
+    """
+
+    def __init__(
+        self, objective: Objective, settings: TrainParams, steps: int, device: torch.device
+    ) -> None:
+        self._objective, self._steps = objective, steps
+        self._evaluate_every, self._record_every = settings.evaluate_every, settings.record_every
+        self._losses = torch.zeros((), device=device)
+        self._seen: list[tuple[int, Tensor]] = []
+
+    def evaluates(self, step: int) -> bool:
+        """Whether the dev score is measured after this step."""
+        return step % self._evaluate_every == 0 or step == self._steps
+
+    def _records(self, step: int) -> bool:
+        return step % self._record_every == 0 or step == self._steps
+
+    def see(self, step: int, outcome: Outcome) -> None:
+        """Add a step."""
+        self._losses += outcome.loss
+        if self._records(step) or self.evaluates(step):
+            numbers = dynamics(self._objective, outcome.anchor, outcome.positive)
+            self._seen.append((step, numbers))
+
+    def read(self, progress: Progress) -> dict[str, float]:
+        """Add what was recorded to the progress, and begin anew.
+
+        Returns:
+            The curve's row at the last step, which must have been seen, without its dev score.
+
+        Raises:
+            NonFiniteEmbeddingsError: a loss since the last reading was not finite.
+        """
+        rows = [(step, named(numbers)) for step, numbers in self._seen]
+        loss = float(self._losses) / (progress.step - progress.evaluated_step)
+        if not math.isfinite(loss):
+            raise NonFiniteEmbeddingsError(
+                f"embeddings became NaN or infinite between steps {progress.evaluated_step} and "
+                f"{progress.step}"
+            )
+        progress.dynamics.extend({"step": step, **row} for step, row in rows if self._records(step))
+        self._losses.zero_()
+        self._seen.clear()
+        _, last = rows[-1]
+        return {"step": progress.step, "loss": loss, **{name: last[name] for name in BATCH}}

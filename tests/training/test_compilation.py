@@ -1,0 +1,108 @@
+"""When a step is compiled, and that it is then the same step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.encoder import SentenceEncoder
+from pipeline.objectives import OBJECTIVES
+from pipeline.training.compilation import Compile, CompileError, compiles
+from pipeline.training.network import TrainingNetwork, make_head
+from pipeline.training.processes import ALONE
+from pipeline.training.step import Step
+from tests.tiny import WIDTH, change_json
+from tests.training.stub import train_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
+STEPS = 20
+# The compiler's own: about what it imports, and about looking at every tensor that it meets.
+pytestmark = [
+    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated"),
+    pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "device", "triton", "expected"),
+    [
+        ("auto", CPU, True, False),
+        ("auto", CUDA, True, True),
+        ("auto", CUDA, False, False),
+        ("off", CUDA, True, False),
+        ("on", CUDA, True, True),
+        ("on", CPU, False, True),
+    ],
+)
+def test_auto_compiles_on_cuda_where_it_can(
+    monkeypatch: pytest.MonkeyPatch,
+    asked: Compile,
+    device: torch.device,
+    *,
+    triton: bool,
+    expected: bool,
+) -> None:
+    monkeypatch.setattr("torch.utils._triton.has_triton", lambda: triton)
+    monkeypatch.setattr("shutil.which", lambda name: "/bin/g++" if name == "g++" else None)
+    assert compiles(asked, device) == expected
+
+
+@pytest.mark.parametrize(
+    ("device", "missing"), [(CUDA, "Triton is not installed"), (CPU, "no C.. compiler")]
+)
+def test_on_without_a_compiler_is_refused(
+    monkeypatch: pytest.MonkeyPatch, device: torch.device, missing: str
+) -> None:
+    monkeypatch.setattr("torch.utils._triton.has_triton", lambda: False)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(CompileError, match=f"train.compile: on, but .*{missing}.* auto"):
+        compiles("on", device)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_every_objective_is_one_graph(name: str) -> None:
+    """Nothing in it needs a value, which on an accelerator would have to be waited for."""
+    objective = OBJECTIVES[name]()
+    torch.manual_seed(1)
+    views = torch.randn(2, 6, 4, dtype=torch.float64, requires_grad=True)
+    torch.compiler.reset()
+    graph = torch.compile(objective.unchecked, fullgraph=True, backend="aot_eager", dynamic=False)
+    anchor, positive = views.unbind()
+    torch.testing.assert_close(graph(anchor, positive), objective(anchor, positive))  # type: ignore[no-untyped-call]
+    (one,) = torch.autograd.grad(graph(anchor, positive), views, retain_graph=True)  # type: ignore[no-untyped-call]
+    (other,) = torch.autograd.grad(objective(anchor, positive), views)
+    torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+def losses(folder: Path, precision: str, compile_: Compile) -> list[float]:
+    """Of steps without dropout, whose masks a compiled program draws otherwise."""
+    torch.manual_seed(1)
+    encoder = SentenceEncoder.load(folder, "cpu")
+    network = TrainingNetwork(encoder, make_head("mlp", WIDTH, None, 0.02)).train()
+    settings = train_settings(precision=precision, compile=compile_)
+    step = Step(network, OBJECTIVES["vicreg_modified"](), settings, ALONE)
+    generator = np.random.default_rng(1)
+    found = []
+    for number in range(STEPS):
+        ids = torch.from_numpy(generator.integers(5, 60, (8, 8))).repeat(2, 1)
+        ids[8:, 1] += 1  # the second views, in place of another dropout mask
+        found.append(float(step(ids, torch.ones_like(ids), 1 - number / STEPS).loss))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("bf16", 3e-2)])
+def test_a_compiled_run_has_the_losses_of_an_eager_one(
+    own: Path, precision: str, tolerance: float
+) -> None:
+    change_json(own / "config.json", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    torch.compiler.reset()
+    eager, found = losses(own, precision, "off"), losses(own, precision, "on")
+    assert found == pytest.approx(eager, rel=tolerance, abs=tolerance)
+    assert max(eager) - min(eager) > 10 * tolerance  # they are not all alike

@@ -1,0 +1,62 @@
+"""What a monitor keeps of steps, and that it reads no number before it is asked."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from pipeline.objectives import NonFiniteEmbeddingsError
+from pipeline.objectives.contrastive import InfoNCE
+from pipeline.training.checkpoint import Progress
+from pipeline.training.curve import BATCH
+from pipeline.training.dynamics import dynamics, named
+from pipeline.training.monitor import Monitor
+from pipeline.training.step import Outcome
+from tests.training.stub import train_settings
+
+STEPS = 7
+SETTINGS = train_settings(record_every=2, evaluate_every=3)
+CPU = torch.device("cpu")
+
+
+def outcome(step: int) -> Outcome:
+    """Of a batch and with a loss of the step's own."""
+    generator = torch.Generator().manual_seed(step)
+    anchor, positive = torch.randn(2, 4, 3, generator=generator)
+    return Outcome(anchor, positive, torch.tensor(float(step)))
+
+
+def monitor() -> Monitor:
+    return Monitor(InfoNCE(), SETTINGS, STEPS, CPU)
+
+
+def test_it_evaluates_at_each_interval_and_at_the_end() -> None:
+    assert [step for step in range(1, STEPS + 1) if monitor().evaluates(step)] == [3, 6, 7]
+
+
+def test_a_reading_has_the_mean_loss_since_the_last_and_what_was_to_be_recorded() -> None:
+    watched, progress = monitor(), Progress()
+    rows = []
+    for step in range(1, STEPS + 1):
+        progress.step = step
+        watched.see(step, outcome(step))
+        if watched.evaluates(step):
+            rows.append(watched.read(progress))
+            progress.add(rows[-1] | {"dev_spearman": 1.0})
+    assert [row["loss"] for row in rows] == [(1 + 2 + 3) / 3, (4 + 5 + 6) / 3, 7]
+    assert [row["step"] for row in progress.dynamics] == [2, 4, 6, 7]
+    for row in progress.dynamics:
+        seen = outcome(int(row["step"]))
+        assert row == {"step": row["step"], **named(dynamics(InfoNCE(), *seen[:2]))}
+    last = named(dynamics(InfoNCE(), *outcome(3)[:2]))
+    assert {name: rows[0][name] for name in BATCH} == {name: last[name] for name in BATCH}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_finite_is_told_with_the_steps_it_may_be_of(value: float) -> None:
+    watched, progress = monitor(), Progress(step=3, rows=[{"step": 1}])
+    for step in (2, 3):
+        seen = outcome(step)
+        watched.see(step, seen._replace(loss=torch.tensor(value)) if step == 2 else seen)
+    with pytest.raises(NonFiniteEmbeddingsError, match="NaN or infinite between steps 1 and 3"):
+        watched.read(progress)
