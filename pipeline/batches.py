@@ -14,8 +14,8 @@ from pipeline.tokens import TokenArrays
 
 # Indices (N,) of sentences -> ids and mask, each (2N, L).
 Cut = Callable[[np.ndarray], tuple[Tensor, Tensor]]
-# Lengths on an accelerator are multiples of this: each length is a program of its own there.
-_LENGTH_STEP = 8
+# The shortest padded length where each length is a program of its own; the next ones double.
+_SHORTEST = 8
 
 
 def batch_indices(count: int, batch_size: int, seed: int, start: int = 0) -> Iterator[np.ndarray]:
@@ -55,10 +55,18 @@ def cutter(tokens: TokenArrays, pad_id: int, max_length: int, device: torch.devi
     return ResidentTokens(tokens, pad_id, max_length, device).two_views
 
 
+def rounded_up(length: int, longest: int) -> int:
+    """The padded length of a batch, one of 8, 16, 32, ... and the longest."""
+    width = _SHORTEST
+    while width < length:
+        width *= 2
+    return min(width, longest)
+
+
 class ResidentTokens:
     """Token arrays in a device's memory, from which batches are cut without a word to the host.
 
-    A million sentences are about 100 MB. Lengths are rounded up, so that few shapes occur.
+    A million sentences are about 100 MB.
     """
 
     def __init__(
@@ -71,9 +79,8 @@ class ResidentTokens:
         self._counts = torch.from_numpy(self._lengths).to(device)
 
     def two_views(self, indices: np.ndarray) -> tuple[Tensor, Tensor]:
-        """As the function of that name, padded to a multiple of 8 or the maximum length."""
-        longest = int(self._lengths[indices].max())
-        width = min(-(-longest // _LENGTH_STEP) * _LENGTH_STEP, self._max_length)
+        """As the function of that name, padded to one of few widths."""
+        width = rounded_up(int(self._lengths[indices].max()), self._max_length)
         rows = torch.from_numpy(indices).to(self._ids.device, non_blocking=True)
         place = torch.arange(width, device=self._ids.device)
         inside = place < self._counts[rows][:, None]

@@ -19,6 +19,7 @@ from pipeline.evaluation.arguments import parser
 from pipeline.evaluation.display import Display
 from pipeline.evaluation.tables import notes, tables
 from pipeline.metrics import Measured, metrics, scores_archive
+from pipeline.origin import read_origin
 from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.sts import DataError
 from pipeline.stage import run_stage
@@ -59,18 +60,10 @@ def _run(options: argparse.Namespace) -> None:
 
 def identify(folder: Path) -> Measured:
     """An encoder's id is `<objective>-<seed>` from its `triad.json`, else its folder's name."""
-    card = folder / "triad.json"
-    try:
-        known = json.loads(card.read_text(encoding="utf-8")) if card.is_file() else {}
-        objective, seed = known.get("objective"), known.get("seed")
-        dev_spearman = known.get("best", {}).get("dev_spearman")
-    except (ValueError, AttributeError) as error:
-        raise DataError(
-            f"encoder: {card} is not a JSON object ({error}); save the encoder again."
-        ) from None
-    named = objective is not None and seed is not None
-    name = f"{objective}-{seed}" if named else folder.resolve().name
-    return Measured(name, folder_version(folder), objective, seed, dev_spearman)
+    origin = read_origin(folder)
+    name = origin.name(folder.resolve().name)
+    version = folder_version(folder)
+    return Measured(name, version, origin.objective, origin.seed, origin.dev_spearman)
 
 
 def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespace) -> Result:

@@ -23,11 +23,12 @@ from pipeline.analysis.held_out.measurements import GATE, Settings, measure
 from pipeline.atomic import check_writable, write_atomically
 from pipeline.device import describe
 from pipeline.encoder import SentenceEncoder, locate
+from pipeline.origin import read_origin
 from pipeline.prepared import Meta
 from pipeline.processor import processor
 from pipeline.stage import run_stage
 from pipeline.tokens import TokenArrays
-from pipeline.training.network import refuse_without_dropout
+from pipeline.training.network import attend_with_dropout, refuse_without_dropout
 from pipeline.version import folder_version
 
 if TYPE_CHECKING:
@@ -89,9 +90,7 @@ def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
             f"not that of {options.encoder}; prepare the corpus for this encoder's backbone."
         )
     refuse_without_dropout(encoder, options.encoder)
-    if encoder.model.device.type == "cpu":
-        # With dropout the fused kernel falls back on a slower way to the same result here.
-        encoder.model.set_attn_implementation("eager")
+    attend_with_dropout(encoder.model)
     return encoder
 
 
@@ -99,27 +98,17 @@ def describe_encoder(source: str, pooling: Pooling) -> dict[str, Any]:
     """Who is measured: name and version, and for an encoder of Triad's what its record says.
 
     Raises:
-        HeldOutError: the record is broken.
+        OriginError: the record is broken.
     """
     folder = locate(source)
-    path = folder / "triad.json"
-    try:
-        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        objective, seed = record.get("objective"), record.get("seed")
-        steps, best = record.get("steps"), record.get("best", {}).get("step")
-    except (ValueError, AttributeError) as error:
-        raise HeldOutError(
-            f"--encoder: {path} is no record of a training run ({error}); train the encoder again."
-        ) from None
-    named = objective is not None and seed is not None
-    own = Path(source).resolve().name if Path(source).exists() else source
+    origin = read_origin(folder)
     return {
-        "name": f"{objective}-{seed}" if named else own,
-        "objective": objective,
-        "seed": seed,
+        "name": origin.name(Path(source).resolve().name if Path(source).exists() else source),
+        "objective": origin.objective,
+        "seed": origin.seed,
         "version": folder_version(folder),
-        "steps": steps,
-        "best_step": best,
+        "steps": origin.steps,
+        "best_step": origin.best_step,
         "pooling": pooling,
     }
 

@@ -27,15 +27,9 @@ from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.curve import DYNAMICS, as_csv
 from pipeline.training.dev import CollapseError, DevSet
 from pipeline.training.display import Report, progress_bar
-from pipeline.training.first_token import only_first_token
 from pipeline.training.identity import Identity, identify
 from pipeline.training.monitor import Monitor
-from pipeline.training.network import (
-    TrainingNetwork,
-    freeze_embeddings,
-    make_head,
-    refuse_without_dropout,
-)
+from pipeline.training.network import build
 from pipeline.training.places import Places
 from pipeline.training.processes import ALONE, OtherProcessError, Processes, joining
 from pipeline.training.random_state import State, random_state
@@ -74,7 +68,7 @@ def train(
     processes.check(settings.batch_size)
     device = resolve(processes.device_name(settings.device))
     torch.manual_seed(identity.seed)
-    encoder, network = _build(identity, device)
+    encoder, network = build(identity.backbone, settings, device)
     step = Step(network, objective, settings, processes)
     score = dev.scorer(encoder, autocast_dtype(settings.precision, device))
     processes.draw_apart(identity.seed)
@@ -114,23 +108,6 @@ def train(
         report(progress.step, steps, row)
     processes.from_first(finish)
     return progress
-
-
-def _build(identity: Identity, device: torch.device) -> tuple[SentenceEncoder, TrainingNetwork]:
-    """The backbone as encoder, and the network around it that is trained."""
-    settings, backbone = identity.settings, identity.backbone
-    encoder = SentenceEncoder.load(backbone.source, settings.device, backbone.pooling)
-    refuse_without_dropout(encoder, backbone.source)
-    if device.type == "cpu":
-        # With dropout the fused kernel falls back on a slower way to the same result here.
-        encoder.model.set_attn_implementation("eager")
-    if encoder.layout.pooling == "cls":
-        only_first_token(encoder.model)
-    if settings.freeze_embeddings:
-        freeze_embeddings(encoder, backbone.source)
-    own_std = float(getattr(encoder.model.config, "initializer_range", 0.02))
-    head = make_head(settings.head, encoder.dimension, settings.head_std, own_std)
-    return encoder, TrainingNetwork(encoder, head).to(device).train()
 
 
 def _write(

@@ -96,7 +96,7 @@ class TestInADevicesMemory:
         ("indices", "width"), [((0, 1), 8), ((2,), 8), ((3,), LONGEST), ((0, 4), LONGEST)]
     )
     def test_few_widths_occur(self, indices: tuple[int, ...], width: int) -> None:
-        """Multiples of 8, and the maximum length."""
+        """8, twice that and so on, and the maximum length."""
         assert self.cut(*indices)[0].shape == (2 * len(indices), width)
 
     def test_cutting_waits_for_nothing(self) -> None:

@@ -219,7 +219,7 @@ class TestIdentity:
     @pytest.mark.parametrize("text", ["{", "[]"])
     def test_a_broken_card_is_refused(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "triad.json").write_text(text, encoding="utf-8")
-        with pytest.raises(ValueError, match=r"triad\.json is not a JSON object"):
+        with pytest.raises(ValueError, match=r"triad\.json is no record of a training run"):
             identify(tmp_path)
 
 

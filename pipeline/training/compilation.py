@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Compile = Literal["auto", "on", "off"]
 
+# More than there are: seven lengths up to 512 tokens, and two numbers of rows.
+_SHAPES = 32
+
 
 class CompileError(ValueError):
     """Compiling was asked for where there is no compiler."""
@@ -53,6 +56,10 @@ def compiled(function: Callable[..., Tensor], *, graphs: bool) -> Callable[..., 
         graphs: replay its kernels as one CUDA graph; what it returns is then overwritten by the
             next step.
     """
+    from torch import _dynamo as dynamo  # noqa: PLC0415 - takes a second to import
+
+    # A shape is a program. Beyond the limit torch would go on without compiling, and not fail.
+    dynamo.config.recompile_limit = max(dynamo.config.recompile_limit, _SHAPES)
     mode = "reduce-overhead" if graphs else None
     program: Callable[..., Tensor] = torch.compile(function, dynamic=False, mode=mode)
     return program

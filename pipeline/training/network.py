@@ -8,9 +8,12 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
+from pipeline.batches import rounded_up
 from pipeline.encoder import SentenceEncoder, pool
-from pipeline.params import HeadKind
+from pipeline.params import BackboneParams, HeadKind, TrainParams
+from pipeline.training.first_token import only_first_token
 
 # Rows of one forward pass on a CPU: enough to keep its cores busy, few enough to be of like length.
 _ROWS_OF_LIKE_LENGTH = 64
@@ -25,6 +28,7 @@ class TrainingNetwork(nn.Module):
 
     Attributes:
         embed: `whole_batch`, or a compiled form of it.
+        few_lengths: pad to few lengths, since each one is compiled.
     """
 
     def __init__(self, encoder: SentenceEncoder, head: nn.Module) -> None:
@@ -33,6 +37,7 @@ class TrainingNetwork(nn.Module):
         self.pooling = encoder.layout.pooling
         self.head = head
         self.embed: Callable[[Tensor, Tensor], Tensor] = self.whole_batch
+        self.few_lengths = False
 
     @property
     def device(self) -> torch.device:
@@ -42,7 +47,7 @@ class TrainingNetwork(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Pooled token states through the head; on a CPU, rows of like length share a pass."""
         if ids.device.type == "cpu":
-            return _in_length_groups(self.embed, ids, mask)
+            return _in_length_groups(self.embed, ids, mask, few_lengths=self.few_lengths)
         return self.embed(ids, mask)
 
     def whole_batch(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -53,7 +58,7 @@ class TrainingNetwork(nn.Module):
 
 
 def _in_length_groups(
-    embed: Callable[[Tensor, Tensor], Tensor], ids: Tensor, mask: Tensor
+    embed: Callable[[Tensor, Tensor], Tensor], ids: Tensor, mask: Tensor, *, few_lengths: bool
 ) -> Tensor:
     """Embed (N, L) rows in groups that are padded to their own longest row; (N, D) in order."""
     lengths = mask.sum(dim=1)
@@ -61,8 +66,37 @@ def _in_length_groups(
     groups = []
     for rows in torch.split(order, _ROWS_OF_LIKE_LENGTH):
         longest = int(lengths[rows[-1]])
+        if few_lengths:
+            longest = rounded_up(longest, ids.shape[1])
         groups.append(embed(ids[rows, :longest], mask[rows, :longest]))
     return torch.cat(groups)[torch.argsort(order)]
+
+
+def build(
+    backbone: BackboneParams, settings: TrainParams, device: torch.device
+) -> tuple[SentenceEncoder, TrainingNetwork]:
+    """The backbone as encoder on the device, and the network around it that is trained.
+
+    Raises:
+        EncoderError: no backbone that can be loaded.
+        BackboneError: one that cannot be trained so.
+    """
+    encoder = SentenceEncoder.load(backbone.source, str(device), backbone.pooling)
+    refuse_without_dropout(encoder, backbone.source)
+    attend_with_dropout(encoder.model)
+    if encoder.layout.pooling == "cls":
+        only_first_token(encoder.model)
+    if settings.freeze_embeddings:
+        freeze_embeddings(encoder, backbone.source)
+    own_std = float(getattr(encoder.model.config, "initializer_range", 0.02))
+    head = make_head(settings.head, encoder.dimension, settings.head_std, own_std)
+    return encoder, TrainingNetwork(encoder, head).to(device).train()
+
+
+def attend_with_dropout(model: PreTrainedModel) -> None:
+    """Choose what is fast with dropout: on a CPU the fused kernel takes a detour then."""
+    if model.device.type == "cpu":
+        model.set_attn_implementation("eager")
 
 
 def make_head(kind: HeadKind, width: int, std: float | None, initializer_range: float) -> nn.Module:

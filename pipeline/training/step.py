@@ -69,6 +69,7 @@ class Step:
         alone = self._part is None and processes.count == 1
         self._graphs = compiling and alone and device.type == "cuda"
         if compiling:
+            network.few_lengths = True
             network.embed = compiled(network.whole_batch, graphs=self._graphs)
             self._loss = compiled(objective.unchecked, graphs=self._graphs)
         self._parameters = [p for p in network.parameters() if p.requires_grad]

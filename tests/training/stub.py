@@ -38,6 +38,7 @@ class Stub(nn.Module):
         # So that the two views of a sentence, which have equal tokens, differ.
         self.places = nn.Embedding(2, WIDTH)
         self.embed = self.whole_batch
+        self.few_lengths = False
 
     @property
     def device(self) -> torch.device:

@@ -1,0 +1,56 @@
+"""Who made an encoder: what the triad.json in its folder says, where there is one."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class OriginError(ValueError):
+    """A triad.json that no training wrote."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How an encoder came about; all None for one that Triad did not train.
+
+    Attributes:
+        objective: its name in params.yaml.
+        seed: of the run.
+        steps: of the run.
+        best_step: the step that was saved.
+        dev_spearman: its STS-B dev score.
+    """
+
+    objective: str | None
+    seed: int | None
+    steps: int | None
+    best_step: int | None
+    dev_spearman: float | None
+
+    def name(self, otherwise: str) -> str:
+        """`<objective>-<seed>`, or the other name for one that Triad did not train."""
+        known = self.objective is not None and self.seed is not None
+        return f"{self.objective}-{self.seed}" if known else otherwise
+
+
+def read_origin(folder: Path) -> Origin:
+    """What an encoder's folder says of its making.
+
+    Raises:
+        OriginError: its triad.json is no record of a training run.
+    """
+    path = folder / "triad.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        best = record.get("best", {})
+        return Origin(
+            record.get("objective"),
+            record.get("seed"),
+            record.get("steps"),
+            best.get("step"),
+            best.get("dev_spearman"),
+        )
+    except (ValueError, AttributeError) as error:
+        raise OriginError(
+            f"encoder: {path} is no record of a training run ({error}); train the encoder again."
+        ) from None
