@@ -20,9 +20,10 @@ import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO
 
 from pipeline import hub
+from pipeline.text_file import NotTextError, open_bytes, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,37 +144,16 @@ def _rows(path: Path, source: str, column: str) -> Iterator[str | None]:
     if name.endswith(PARQUET):
         yield from _parquet(path, source, column)
         return
-    with _open(path, name) as stream:
+    with open_bytes(path, name) as stream:
         lines = _lines(stream, source)
         yield from lines if name.endswith(TEXT) else _json_lines(lines, source, column)
 
 
-def _open(path: Path, name: str) -> BinaryIO:
-    if path.stat().st_size == 0:
-        return path.open("rb")  # to gzip and lzma an empty file is a damaged one
-    if name.endswith(".gz"):
-        return cast("BinaryIO", gzip.open(path, "rb"))
-    return cast("BinaryIO", lzma.open(path, "rb")) if name.endswith(".xz") else path.open("rb")
-
-
 def _lines(stream: BinaryIO, source: str) -> Iterator[str]:
-    r"""Lines of UTF-8 text. Binary streams end lines at "\n" alone, text streams at more."""
-    start = 0
-    for number, raw in enumerate(stream, 1):
-        at, what = raw.find(b"\0"), "a NUL byte"
-        try:
-            line = raw.decode()
-        except UnicodeDecodeError as error:
-            if at < 0 or error.start < at:
-                at, what = error.start, "a byte that is not UTF-8"
-        if at >= 0:
-            raise _error(
-                source,
-                f"holds {what} (line {number}, byte {start + at}); only UTF-8 text is read, so "
-                "convert the file or choose another",
-            )
-        yield line.removeprefix("\ufeff") if number == 1 else line
-        start += len(raw)
+    try:
+        yield from text_lines(stream)
+    except NotTextError as error:
+        raise _error(source, str(error)) from error
 
 
 def _json_lines(lines: Iterator[str], source: str, column: str) -> Iterator[str | None]:

@@ -53,6 +53,11 @@ if TYPE_CHECKING:
 
 Changes = Mapping[str, Any] | None
 
+COMPILES = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated"),
+    pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
+]
 STEPS, EVERY = 6, 2  # of tests/tiny.py's settings
 
 
@@ -286,6 +291,26 @@ class TestInterruption:
             with pytest.raises(KeyboardInterrupt):
                 lab.train(tmp_path, report=Interrupted(at=step))
         assert resumed_equals(lab, finished, tmp_path) == 4
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"train.chunk_size": 3},
+            {"train.precision": "bf16"},
+            pytest.param({"train.compile": "on"}, marks=COMPILES),
+        ],
+        ids=["cached", "bf16", "compiled"],
+    )
+    def test_every_way_to_compute_a_step_resumes(
+        self, lab: Lab, tmp_path: Path, changes: Changes
+    ) -> None:
+        whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+        lab.train(whole, changes=changes)
+        with pytest.raises(KeyboardInterrupt):
+            lab.train(stopped, report=Interrupted(at=3), changes=changes)
+        torch.manual_seed(99)
+        lab.train(stopped, changes=changes)
+        assert written(stopped) == written(whole)
 
     @pytest.mark.parametrize(
         "place",

@@ -22,6 +22,8 @@ def backward_in_parts(
     parts: Sequence[Rows],
     backward: Callable[[Tensor], None],
     hold: Callable[[], AbstractContextManager[None]] = nullcontext,
+    *,
+    compiled: bool = False,
 ) -> None:
     """Add the gradient of a loss on all rows' embeddings to the weights behind `embed`.
 
@@ -29,15 +31,17 @@ def backward_in_parts(
         embed: a part's inputs, (n, ...) each -> its embeddings, (n, D).
         parts: the batch's rows in order; at least one part.
         backward: given all embeddings, (N, D), as a leaf, leaves the loss's gradient there.
-        hold: the context of all parts' second passes but the last, where weights' gradients are
-            not to be exchanged between processes yet.
+        hold: the context of all passes but the last, where weights' gradients are not to be
+            exchanged between processes yet.
+        compiled: `embed` is; its program without a graph is another one, which draws other
+            dropout from the same random state, so that the one with a graph is used twice.
     """
     device = parts[0][0].device
     states, embeddings = [], []
-    with torch.no_grad():
+    with hold(), torch.set_grad_enabled(compiled):
         for part in parts:
             states.append(random_state(device))
-            embeddings.append(embed(*part))
+            embeddings.append(embed(*part).detach())
     leaf = torch.cat(embeddings).requires_grad_()
     after = random_state(device)
     backward(leaf)

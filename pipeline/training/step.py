@@ -63,12 +63,12 @@ class Step:
         self._part = settings.chunk_size
         self._autocast = autocast_dtype(settings.precision, device)
         self._loss = objective.unchecked
-        compiling = compiles(settings.compile, device)
+        self._compiled = compiles(settings.compile, device)
         # A graph's memory is written anew by the next replay: gradients that wait there for
         # others, of further parts or processes, would be lost.
         alone = self._part is None and processes.count == 1
-        self._graphs = compiling and alone and device.type == "cuda"
-        if compiling:
+        self._graphs = self._compiled and alone and device.type == "cuda"
+        if self._compiled:
             network.few_lengths = True
             network.embed = compiled(network.whole_batch, graphs=self._graphs)
             self._loss = compiled(objective.unchecked, graphs=self._graphs)
@@ -108,6 +108,7 @@ class Step:
             in_parts((ids, mask), 2 * self._part),
             lambda embeddings: outcomes.append(self._backward(embeddings)),
             partial(without_exchange, self._network),
+            compiled=self._compiled,
         )
         return outcomes[0]
 

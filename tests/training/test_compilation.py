@@ -80,17 +80,26 @@ def test_every_objective_is_one_graph(name: str) -> None:
     torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
 
 
-def losses(folder: Path, precision: str, compile_: Compile) -> list[float]:
-    """Of steps without dropout, whose masks a compiled program draws otherwise."""
+def tiny_network(folder: Path) -> TrainingNetwork:
     torch.manual_seed(1)
     encoder = SentenceEncoder.load(folder, "cpu")
-    network = TrainingNetwork(encoder, make_head("mlp", WIDTH, None, 0.02)).train()
+    return TrainingNetwork(encoder, make_head("mlp", WIDTH, None, 0.02)).train()
+
+
+def tokens(generator: np.random.Generator) -> torch.Tensor:
+    """Eight sentences, twice."""
+    return torch.from_numpy(generator.integers(5, 60, (8, 8))).repeat(2, 1)
+
+
+def losses(folder: Path, precision: str, compile_: Compile) -> list[float]:
+    """Of steps without dropout, whose masks a compiled program draws otherwise."""
+    network = tiny_network(folder)
     settings = train_settings(precision=precision, compile=compile_)
     step = Step(network, OBJECTIVES["vicreg_modified"](), settings, ALONE)
     generator = np.random.default_rng(1)
     found = []
     for number in range(STEPS):
-        ids = torch.from_numpy(generator.integers(5, 60, (8, 8))).repeat(2, 1)
+        ids = tokens(generator)
         ids[8:, 1] += 1  # the second views, in place of another dropout mask
         found.append(float(step(ids, torch.ones_like(ids), 1 - number / STEPS).loss))
     return found
@@ -106,3 +115,23 @@ def test_a_compiled_run_has_the_losses_of_an_eager_one(
     eager, found = losses(own, precision, "off"), losses(own, precision, "on")
     assert found == pytest.approx(eager, rel=tolerance, abs=tolerance)
     assert max(eager) - min(eager) > 10 * tolerance  # they are not all alike
+
+
+@pytest.mark.slow
+def test_gradient_caching_draws_the_same_dropout_twice(tiny_bert: Path) -> None:
+    network = tiny_network(tiny_bert)
+    settings = train_settings(compile="on", chunk_size=3)
+    step = Step(network, OBJECTIVES["vicreg_modified"](), settings, ALONE)
+    program, seen = network.embed, []
+
+    def watched(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        embeddings = program(ids, mask)
+        seen.append(embeddings.detach().clone())
+        return embeddings
+
+    network.embed = watched
+    ids = tokens(np.random.default_rng(1))
+    step(ids, torch.ones_like(ids), 1.0)
+    first, second = seen[:3], seen[3:]
+    torch.testing.assert_close(first, second, rtol=0, atol=0)
+    assert not torch.equal(torch.cat(first)[:8], torch.cat(first)[8:])  # two views, two masks

@@ -1,0 +1,101 @@
+"""Inputs of a few rows, the command on them, and an encoder that costs nothing."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from pipeline.embed import main
+from pipeline.encoder import SentenceEncoder
+from pipeline.layout import Layout
+from tests.tiny import corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+CHUNK = 8
+SENTENCES = [
+    *corpus()[:15],
+    "",
+    "  spaces around it ",
+    "a separator \u2028 and a form feed \f inside",
+    corpus()[0],  # in another chunk than its twin
+    *[corpus()[20]] * 2,
+    " ".join(corpus()[:20]),  # longer than any tiny backbone takes
+]
+
+
+def write_text(path: Path, sentences: Sequence[str] = SENTENCES) -> Path:
+    content = "".join(f"{sentence}\n" for sentence in sentences).encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content)
+    elif path.suffix == ".xz":
+        content = lzma.compress(content)
+    path.write_bytes(content)
+    return path
+
+
+def table(sentences: Sequence[str] = SENTENCES, column: str = "text") -> pa.Table:
+    return pa.table({"id": list(range(len(sentences))), column: list(sentences)})
+
+
+def write_parquet(path: Path, rows: pa.Table | None = None, row_group: int = 5) -> Path:
+    parquet.write_table(table() if rows is None else rows, path, row_group_size=row_group)
+    return path
+
+
+def embed(source: Path, output: Path, encoder: Path, *more: str) -> int:
+    options = ["--encoder", str(encoder), "--chunk", str(CHUNK), "--batch-size", "4"]
+    return main([str(source), str(output), *options, "--device", "cpu", *more])
+
+
+def reference(encoder: Path, sentences: Sequence[str] = SENTENCES) -> np.ndarray:
+    """What SentenceEncoder.encode gives, chunk by chunk."""
+    loaded = SentenceEncoder.load(encoder, "cpu")
+    starts = range(0, len(sentences), CHUNK)
+    return np.concatenate([loaded.encode(sentences[i : i + CHUNK], 4) for i in starts])
+
+
+def embeddings(path: Path) -> np.ndarray:
+    """Of either kind of output."""
+    if path.suffix == ".npy":
+        return np.asarray(np.load(path))
+    column = parquet.read_table(path)["embedding"]
+    return np.stack(column.to_numpy())
+
+
+def one_line(err: str) -> str:
+    (line,) = err.splitlines()
+    assert line.startswith("embed: ")
+    return line.removeprefix("embed: ")
+
+
+@dataclass
+class FakeEncoder:
+    """Stands in for a SentenceEncoder; its embeddings repeat the sentence's length."""
+
+    dimension: int = 64
+    layout: Layout = field(default_factory=lambda: Layout("cls", 64))
+    value: float = 1.0
+    seen: list[int] = field(default_factory=list)
+    watch: Callable[[], None] = lambda: None
+
+    def tokenise(self, sentences: Sequence[str]) -> list[list[int]]:
+        return [[len(sentence)] for sentence in sentences]
+
+    def encode_ids(
+        self, ids: Sequence[Sequence[int]], batch_size: int, progress: Callable[[int], None] | None
+    ) -> np.ndarray:
+        self.seen.append(len(ids))
+        self.watch()
+        if progress is not None:
+            progress(len(ids))
+        lengths = np.array(ids, np.float32).reshape(-1, 1)
+        return np.repeat(lengths * np.float32(self.value), self.dimension, axis=1)

@@ -1,0 +1,208 @@
+"""Embeddings are those of SentenceEncoder.encode, row by row, whatever is read and written."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pipeline.encoder import SentenceEncoder
+from tests.embedding.lab import (
+    SENTENCES,
+    FakeEncoder,
+    embed,
+    embeddings,
+    reference,
+    table,
+    write_parquet,
+    write_text,
+)
+from tests.tiny import ROOT, WIDTH
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = ("in.txt", "in.txt.gz", "in.txt.xz", "IN.TXT")
+OUTPUTS = ("out.npy", "out.parquet")
+
+
+def write(path: Path) -> Path:
+    """SENTENCES in a file, or a folder of two files, of the kind that its name asks for."""
+    if not path.suffix:
+        path.mkdir()
+        write_parquet(path / "b.parquet", table().slice(9))
+        write_parquet(path / "a.parquet", table().slice(0, 9))
+        (path / "_SUCCESS").touch()
+        (path / "_part.parquet").touch()
+        return path
+    return write_parquet(path) if path.suffix == ".parquet" else write_text(path)
+
+
+class TestEmbeddings:
+    @pytest.mark.parametrize("output", OUTPUTS)
+    @pytest.mark.parametrize("source", [*TEXTS, "in.parquet", "folder"])
+    def test_they_are_the_encoders_in_the_order_of_the_rows(
+        self, tiny_bert: Path, tmp_path: Path, source: str, output: str
+    ) -> None:
+        assert embed(write(tmp_path / source), tmp_path / output, tiny_bert) == 0
+        found = embeddings(tmp_path / output)
+        assert found.dtype == np.float32
+        assert np.abs(found - reference(tiny_bert)).max() < 1e-6
+        assert sorted(path.name for path in tmp_path.iterdir()) == sorted([source, output])
+
+    def test_an_array_has_the_bytes_that_numpy_would_write(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
+    ) -> None:
+        assert embed(write_text(tmp_path / "in.txt"), tmp_path / "out.npy", tiny_bert) == 0
+        np.save(tmp_path / "again.npy", np.load(tmp_path / "out.npy"))
+        assert (tmp_path / "again.npy").read_bytes() == (tmp_path / "out.npy").read_bytes()
+
+    @pytest.mark.parametrize("output", OUTPUTS)
+    def test_half_precision_is_the_rounded_single(
+        self, tiny_bert: Path, tmp_path: Path, output: str
+    ) -> None:
+        source = write_text(tmp_path / "in.txt")
+        assert embed(source, tmp_path / "single.npy", tiny_bert) == 0
+        assert embed(source, tmp_path / output, tiny_bert, "--dtype", "float16") == 0
+        found = embeddings(tmp_path / output)
+        assert found.dtype == np.float16
+        assert np.array_equal(found, np.load(tmp_path / "single.npy").astype(np.float16))
+
+    def test_normalised_ones_have_length_one(self, tiny_bert: Path, tmp_path: Path) -> None:
+        source = write_text(tmp_path / "in.txt")
+        assert embed(source, tmp_path / "out.npy", tiny_bert, "--normalise") == 0
+        expected = reference(tiny_bert)
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+        assert np.abs(np.load(tmp_path / "out.npy") - expected).max() < 1e-6
+
+    def test_a_plain_folder_is_pooled_as_asked(self, tiny_bert: Path, tmp_path: Path) -> None:
+        source = write_text(tmp_path / "in.txt")
+        assert embed(source, tmp_path / "out.npy", tiny_bert, "--pooling", "mean") == 0
+        expected = SentenceEncoder.load(tiny_bert, "cpu", "mean").encode(SENTENCES)
+        assert np.abs(np.load(tmp_path / "out.npy") - expected).max() < 1e-5
+
+    def test_a_sentence_transformers_folder_decides_itself(
+        self, tiny_bert: Path, tmp_path: Path
+    ) -> None:
+        SentenceEncoder.load(tiny_bert, "cpu", "max").save(tmp_path / "encoder")
+        source = write_text(tmp_path / "in.txt")
+        assert embed(source, tmp_path / "out.npy", tmp_path / "encoder") == 0
+        expected = SentenceEncoder.load(tiny_bert, "cpu", "max").encode(SENTENCES)
+        assert np.abs(np.load(tmp_path / "out.npy") - expected).max() < 1e-5
+
+    def test_equal_sentences_of_a_chunk_are_encoded_once(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
+    ) -> None:
+        source = write_text(tmp_path / "in.txt", ["a", "bb", "a", "a", "ccc"])
+        assert embed(source, tmp_path / "out.npy", tiny_bert) == 0
+        assert fake.seen == [3]
+        assert np.load(tmp_path / "out.npy")[:, 0].tolist() == [1, 2, 1, 1, 3]
+
+
+class TestRows:
+    @pytest.mark.parametrize("source", TEXTS)
+    def test_a_line_is_a_row_and_only_a_line_feed_ends_it(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, source: str
+    ) -> None:
+        assert embed(write(tmp_path / source), tmp_path / "out.parquet", tiny_bert) == 0
+        assert parquet.read_table(tmp_path / "out.parquet")["text"].to_pylist() == SENTENCES
+
+    def test_windows_line_ends_a_mark_and_a_missing_last_end_are_no_text(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "in.txt").write_bytes("\ufeffone\r\n\r\ntwo".encode())
+        options = ["--column", "sentence"]
+        source, output = tmp_path / "in.txt", tmp_path / "out.parquet"
+        assert embed(source, output, tiny_bert, *options) == 0
+        assert parquet.read_table(output)["sentence"].to_pylist() == ["one", "", "two"]
+
+    @pytest.mark.parametrize("source", ["in.parquet", "folder"])
+    def test_other_columns_are_carried_over(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, source: str
+    ) -> None:
+        assert embed(write(tmp_path / source), tmp_path / "out.parquet", tiny_bert) == 0
+        written = parquet.read_table(tmp_path / "out.parquet")
+        assert written.schema.field("embedding").type == pa.list_(pa.float32(), fake.dimension)
+        assert written.drop_columns("embedding").equals(table())
+
+    @pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+    def test_every_kind_of_text_column_is_read(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, kind: pa.DataType
+    ) -> None:
+        rows = pa.table({"words": pa.array(["a", "bb"], kind)})
+        source = write_parquet(tmp_path / "in.parquet", rows)
+        assert embed(source, tmp_path / "out.npy", tiny_bert, "--column", "words") == 0
+        assert np.load(tmp_path / "out.npy")[:, 0].tolist() == [1, 2]
+
+    def test_a_row_group_is_no_longer_than_a_chunk(
+        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
+    ) -> None:
+        assert embed(write_text(tmp_path / "in.txt"), tmp_path / "out.parquet", tiny_bert) == 0
+        with parquet.ParquetFile(tmp_path / "out.parquet") as file:
+            groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        assert groups == [8, 8, 6]
+
+
+class TestTerminal:
+    def test_it_says_what_was_written_and_nothing_else(
+        self, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        output = tmp_path / "out.npy"
+        assert embed(write_text(tmp_path / "in.txt"), output, tiny_bert) == 0
+        said = capsys.readouterr()
+        rows = len(SENTENCES)
+        assert said.out == f"{output}: {rows} embeddings of {WIDTH} numbers, float32.\n"
+        assert not said.err
+
+    def test_a_terminal_sees_sentences_done_and_their_rate(
+        self,
+        fake: FakeEncoder,
+        tiny_bert: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("COLUMNS", "120")
+        assert embed(write_text(tmp_path / "in.txt"), tmp_path / "out.npy", tiny_bert) == 0
+        said = capsys.readouterr().err
+        assert f"{len(SENTENCES)}/{len(SENTENCES)}" in said
+        assert "sentences/s" in said
+
+
+# Neither is there on a bare GPU image; the second needs Parquet or --ray to be asked for.
+WITHOUT = """
+import sys
+
+sys.modules.update(dict.fromkeys(("pyarrow", "ray")))
+from pipeline.embed import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "more", "expected"),
+    [
+        ("in.txt", "out.npy", [], ""),
+        ("in.txt", "out.parquet", [], "OUTPUT: .*out.parquet needs the library `pyarrow`"),
+        ("in.parquet", "out.npy", [], "INPUT: .*in.parquet needs the library `pyarrow`"),
+        ("in.txt", "out.npy", ["--ray", "local"], "--ray: needs the library `ray`"),
+    ],
+)
+def test_ray_and_pyarrow_are_needed_only_when_they_are_used(
+    tiny_bert: Path, tmp_path: Path, source: str, output: str, more: list[str], expected: str
+) -> None:
+    paths = [str(write(tmp_path / source)), str(tmp_path / output)]
+    options = ["--encoder", str(tiny_bert), "--device", "cpu", *more]
+    command = [sys.executable, "-c", WITHOUT, *paths, *options]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == (1 if expected else 0), run.stderr
+    assert re.search(expected, run.stderr)
+    assert (tmp_path / output).exists() == (not expected)
