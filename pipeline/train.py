@@ -100,7 +100,8 @@ def train(
         ids, mask = cut(processes.share(next(batches)))
         outcome = step(ids, mask, left=1 - progress.step / steps)
         progress.step += 1
-        monitor.see(progress.step, outcome)
+        if processes.first:  # the others never read what they would keep
+            monitor.see(progress.step, outcome)
         row = None
         if monitor.evaluates(progress.step):
             random = processes.collected(random_state(device))

@@ -2,9 +2,9 @@
 
 import threading
 
+from pipeline.cores import usable_cores
 from serve.batcher import Batcher
 from serve.batching.cache import EmbeddingCache
-from pipeline.cores import usable_cores
 from serve.errors import ApiError
 from serve.metrics import Metrics
 from serve.registry import Registry

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.serve_peers import peers
 from benchmarks.serve_peers.texts import ROOT
-from serve import settings
 from pipeline.cores import usable_cores
+from serve import settings
 from serve.encoders.exported import pad
 from serve.metrics import Metrics
 from serve.registry import Registry, ServedEncoder
