@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pytest
 import torch
 
 from pipeline.encoder import SentenceEncoder
+from pipeline.layout import Pooling
 from pipeline.objectives import OBJECTIVES
 from pipeline.training.compilation import Compile, CompileError, compiles
+from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, make_head
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
@@ -78,6 +80,26 @@ def test_every_objective_is_one_graph(name: str) -> None:
     (one,) = torch.autograd.grad(graph(anchor, positive), views, retain_graph=True)  # type: ignore[no-untyped-call]
     (other,) = torch.autograd.grad(objective(anchor, positive), views)
     torch.testing.assert_close(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", get_args(Pooling))
+def test_the_network_is_one_graph(tiny: Path, pooling: Pooling) -> None:
+    """With the attention of accelerators, and padding; a break would cost a launch each time."""
+    encoder = SentenceEncoder.load(tiny, "cpu", pooling)
+    encoder.model.set_attn_implementation("sdpa")
+    if pooling == "cls":
+        only_first_token(encoder.model)
+    network = TrainingNetwork(encoder, make_head("mlp", WIDTH, None, 0.02)).eval()
+    ids = tokens(np.random.default_rng(1))
+    mask = torch.ones_like(ids)
+    mask[1, 5:] = 0
+    torch.compiler.reset()
+    graph = torch.compile(network.whole_batch, fullgraph=True, backend="aot_eager", dynamic=False)
+    torch.testing.assert_close(graph(ids, mask), network.whole_batch(ids, mask))
+    network.train()
+    graph(ids, mask).sum().backward()  # type: ignore[no-untyped-call]
+    assert all(parameter.grad is not None for parameter in network.parameters())
 
 
 def tiny_network(folder: Path) -> TrainingNetwork:
