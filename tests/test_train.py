@@ -403,11 +403,10 @@ class TestInterruption:
 class TestSeveralProcesses:
     """Two under torchrun; what they compute is checked in tests/training/test_processes.py."""
 
-    @pytest.mark.parametrize("chunk", [None, 2])
     def test_they_write_one_encoder_and_resume_as_one_process_does(
-        self, lab: Lab, tmp_path: Path, chunk: int | None
+        self, lab: Lab, tmp_path: Path
     ) -> None:
-        changes = {"train.chunk_size": chunk}
+        changes = {"train.chunk_size": 2}
         for name in ("whole", "killed"):
             (tmp_path / name).mkdir()
         whole = self.run(lab, tmp_path / "whole", changes, "main(sys.argv[1:])")
