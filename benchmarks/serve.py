@@ -37,11 +37,11 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.serve_peers import machine, peers, tables
-from benchmarks.serve_peers.cells import spread
 from benchmarks.serve_peers.mini import measure_mini
 from benchmarks.serve_peers.process import stop_servers_when_terminated
 from benchmarks.serve_peers.rounds import LOADS, Benchmark
 from benchmarks.serve_peers.texts import count_tokens, distinct_texts, read_tokenizer
+from benchmarks.spread import spread
 
 AGREEMENT = 0.9999
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.loadgen import Load, press
+from benchmarks.spread import spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -131,13 +132,3 @@ def summary(
         pairs = zip(cpu, in_process_ms, strict=True)
         found["cpu_to_in_process"] = spread([mine / other for mine, other in pairs])
     return found
-
-
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Each round's value, and their median, least and greatest."""
-    return {
-        "rounds": [float(one) for one in values],
-        "median": float(np.median(values)),
-        "min": float(min(values)),
-        "max": float(max(values)),
-    }

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.loadgen import Load, press
 from benchmarks.serve_peers import peers
-from benchmarks.serve_peers.cells import spread
 from benchmarks.serve_peers.messages import post
 from benchmarks.serve_peers.process import Server
+from benchmarks.spread import spread
 
 if TYPE_CHECKING:
     from pathlib import Path

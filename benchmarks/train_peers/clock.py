@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 
 def synchronise(device: torch.device) -> None:
@@ -43,13 +42,3 @@ class Memory:
         if self._device.type != "cuda":
             return None
         return (torch.cuda.max_memory_allocated(self._device) - self._before) / 2**20
-
-
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Each round's value, and their median, least and greatest."""
-    return {
-        "rounds": [float(one) for one in values],
-        "median": float(np.median(values)),
-        "min": float(min(values)),
-        "max": float(max(values)),
-    }

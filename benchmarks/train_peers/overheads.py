@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from benchmarks.train_peers.clock import seconds, spread
+from benchmarks.spread import spread
+from benchmarks.train_peers.clock import seconds
 from benchmarks.train_peers.ours import Ours
 from benchmarks.train_peers.rounds import say
 from benchmarks.train_peers.task import SEED

@@ -6,8 +6,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.spread import spread
 from benchmarks.train_peers.arithmetic import Shape, padded
-from benchmarks.train_peers.clock import Memory, spread
+from benchmarks.train_peers.clock import Memory
 from benchmarks.train_peers.contestants import OURS, build, obstacle
 from benchmarks.train_peers.ours import Ours
 from benchmarks.train_peers.peak import peaks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.train_peers.clock import spread
+from benchmarks.spread import spread
 from benchmarks.train_peers.contestants import OURS
 
 if TYPE_CHECKING:

@@ -93,6 +93,11 @@ def test_stopped_before_any_step_it_goes_on_to_the_same_bytes(
     assert {name for _, name in Stop.STEPS} == set(stopped)
 
 
+def end_in_half_a_line(parts: Path) -> None:
+    with (parts / "finished").open("ab") as listing:
+        listing.write(b"1")
+
+
 class TestChunks:
     @pytest.mark.parametrize("done", [0, 1, 2])
     def test_finished_ones_are_not_encoded_again(
@@ -106,25 +111,26 @@ class TestChunks:
         assert embed(source, output, tiny_bert) == 0
         assert len(fake.seen) - before == 3 - done
 
-    def test_half_a_line_of_the_list_does_not_count(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
+    @pytest.mark.parametrize(
+        ("done", "spoil"),
+        [
+            (1, end_in_half_a_line),
+            (2, lambda parts: os.truncate(parts / "embeddings", 1000)),
+        ],
+        ids=["half a line of the list does not count", "what is listed but not there is not done"],
+    )
+    def test_damaged_parts_are_encoded_again(
+        self,
+        fake: FakeEncoder,
+        tiny_bert: Path,
+        tmp_path: Path,
+        done: int,
+        spoil: Callable[[Path], object],
     ) -> None:
         source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        fake.watch = interrupt(fake, after=1)
+        fake.watch = interrupt(fake, after=done)
         assert embed(source, output, tiny_bert) == 130
-        with (tmp_path / "out.npy.parts" / "finished").open("ab") as listing:
-            listing.write(b"1")
-        fake.watch = lambda: None
-        assert embed(source, output, tiny_bert) == 0
-        assert np.load(output)[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]
-
-    def test_what_is_listed_but_not_there_is_encoded_again(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        fake.watch = interrupt(fake, after=2)
-        assert embed(source, output, tiny_bert) == 130
-        os.truncate(tmp_path / "out.npy.parts" / "embeddings", 1000)
+        spoil(tmp_path / "out.npy.parts")
         fake.watch = lambda: None
         assert embed(source, output, tiny_bert) == 0
         assert np.load(output)[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]

@@ -1,167 +1,47 @@
-"""The training stage: same seed same bytes, stopped and resumed too; what cannot work is said."""
+"""The training stage: same seed same bytes; what cannot work is said."""
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
-from pipeline import config
 from pipeline.atomic import WriteError
 from pipeline.encoder import SentenceEncoder
 from pipeline.objectives import OBJECTIVES
-from pipeline.senteval.sts import Pairs, read_sts_benchmark
-from pipeline.train import main, train
+from pipeline.train import main
 from pipeline.training.curve import COLUMNS
-from pipeline.training.dev import CollapseError, DevSet
-from pipeline.training.identity import identify
-from pipeline.training.places import Places
+from pipeline.training.dev import CollapseError
 from pipeline.version import folder_version
 from tests.tiny import (
     LONGEST,
-    ROOT,
-    SAMPLE,
     TRAINING_LENGTH,
     change_json,
     contents,
-    prepare_sample,
-    write_params,
 )
-from tests.training.torchrun import torchrun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from pipeline.params import Params
-    from pipeline.training.checkpoint import Progress
-    from pipeline.training.display import Report
 
-Changes = Mapping[str, Any] | None
-
-COMPILES = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated"),
-    pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
-]
-STEPS, EVERY = 6, 2  # of tests/tiny.py's settings
-
-
-@dataclass(frozen=True)
-class Lab:
-    """A tiny backbone with the sample corpus prepared for it."""
-
-    backbone: Path
-    prepared: Path
-
-    def params_file(self, folder: Path, changes: Changes = None) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
-        own = {f"backbone.{key}": str(self.backbone) for key in ("source", "watch")}
-        return write_params(folder / "params.yaml", own | dict(changes or {}))
-
-    def params(self, folder: Path, changes: Changes = None) -> Params:
-        return config.load(self.params_file(folder, changes))
-
-    def places(self, folder: Path) -> Places:
-        return Places(
-            self.prepared,
-            folder / "models/model",
-            folder / "curve.csv",
-            folder / "dynamics.csv",
-            folder / "checkpoints",
-        )
-
-    def train(
-        self,
-        folder: Path,
-        name: str = "info_nce",
-        seed: int = 1,
-        report: Report = lambda step, steps, row: None,
-        changes: Changes = None,
-    ) -> Progress:
-        identity = identify(self.params(folder, changes), name, seed, self.prepared)
-        return train(identity, dev_set(), self.places(folder), report)
-
-    def main(
-        self, folder: Path, name: str = "info_nce", seed: int = 1, changes: Changes = None
-    ) -> int:
-        return main(self.arguments(folder, name, seed, changes))
-
-    def arguments(self, folder: Path, name: str, seed: int, changes: Changes = None) -> list[str]:
-        places = self.places(folder)
-        paths = {
-            "params": self.params_file(folder, changes),
-            "prepared": places.prepared,
-            "model": places.model,
-            "curve": places.curve,
-            "dynamics": places.dynamics,
-            "checkpoints": places.checkpoints,
-        }
-        options = [text for key, path in paths.items() for text in (f"--{key}", str(path))]
-        return ["--objective", name, "--seed", str(seed), *options]
-
-
-def dev_set() -> DevSet:
-    """Few pairs, so that evaluating costs little."""
-    pairs = read_sts_benchmark(SAMPLE, "dev")
-    return DevSet(Pairs("dev", pairs.first[:30], pairs.second[:30], pairs.gold[:30]), 64)
-
-
-def make_lab(backbone: Path, folder: Path) -> Lab:
-    return Lab(backbone, prepare_sample(backbone, folder))
-
-
-def written(folder: Path) -> dict[str, bytes]:
-    """Encoder and tables; checkpoints must be gone."""
-    assert not (folder / "checkpoints").exists()
-    assert [path.name for path in (folder / "models").iterdir()] == ["model"]
-    tables = {name: (folder / name).read_bytes() for name in ("curve.csv", "dynamics.csv")}
-    return contents(folder / "models/model") | tables
-
-
-def record(folder: Path) -> Any:
-    return json.loads((folder / "models/model/triad.json").read_text(encoding="utf-8"))
-
-
-def rows(folder: Path, table: str = "curve.csv") -> list[dict[str, str]]:
-    with (folder / table).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return load_file(folder / "model.safetensors")
-
-
-@pytest.fixture(scope="session")
-def lab(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    return make_lab(tiny_bert, tmp_path_factory.mktemp("bert") / "prepared")
-
-
-@pytest.fixture(scope="session")
-def roberta_lab(tiny_roberta: Path, tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    return make_lab(tiny_roberta, tmp_path_factory.mktemp("roberta") / "prepared")
-
-
-@pytest.fixture(scope="module")
-def finished(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run from start to end; not to be written to."""
-    folder = tmp_path_factory.mktemp("finished")
-    lab.train(folder)
-    return folder
+from tests.training.lab import (
+    EVERY,
+    STEPS,
+    Lab,
+    dev_set,
+    make_lab,
+    one_line,
+    record,
+    rows,
+    weights,
+    written,
+)
 
 
 class TestReproduction:
@@ -247,209 +127,6 @@ class TestShorterRuns:
         with pytest.raises(SystemExit):
             main([*lab.arguments(tmp_path, "info_nce", 1), "--steps", given])
         assert "--steps" in capsys.readouterr().err
-
-
-class Interrupted:
-    """A report that stops the run at a step and remembers where calls began."""
-
-    def __init__(self, at: int | None) -> None:
-        self.at = at
-        self.steps: list[int] = []
-
-    def __call__(self, step: int, steps: int, row: Mapping[str, float] | None) -> None:
-        self.steps.append(step)
-        assert steps == STEPS
-        if step == self.at:
-            raise KeyboardInterrupt
-
-
-def resumed_equals(lab: Lab, finished: Path, folder: Path) -> int:
-    """Go on to the end; the step that it went on from."""
-    torch.manual_seed(99)
-    report = Interrupted(at=None)
-    lab.train(folder, report=report)
-    assert written(folder) == written(finished)
-    assert report.steps == list(range(report.steps[0], STEPS + 1))
-    return report.steps[0]
-
-
-class TestInterruption:
-    @pytest.mark.parametrize("step", range(STEPS + 1))
-    def test_a_run_stopped_at_any_step_ends_as_if_it_had_not_been(
-        self, lab: Lab, finished: Path, tmp_path: Path, step: int
-    ) -> None:
-        with pytest.raises(KeyboardInterrupt):
-            lab.train(tmp_path, report=Interrupted(at=step))
-        assert not (tmp_path / "models").exists()
-        assert not (tmp_path / "curve.csv").exists()
-        assert resumed_equals(lab, finished, tmp_path) == step - step % EVERY
-
-    def test_it_may_be_stopped_again_and_again(
-        self, lab: Lab, finished: Path, tmp_path: Path
-    ) -> None:
-        for step in (1, 3, 3, 5):
-            with pytest.raises(KeyboardInterrupt):
-                lab.train(tmp_path, report=Interrupted(at=step))
-        assert resumed_equals(lab, finished, tmp_path) == 4
-
-    @pytest.mark.parametrize(
-        "changes",
-        [
-            {"train.chunk_size": 3},
-            {"train.precision": "bf16"},
-            pytest.param({"train.compile": "on"}, marks=COMPILES),
-        ],
-        ids=["cached", "bf16", "compiled"],
-    )
-    def test_every_way_to_compute_a_step_resumes(
-        self, lab: Lab, tmp_path: Path, changes: Changes
-    ) -> None:
-        whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-        lab.train(whole, changes=changes)
-        with pytest.raises(KeyboardInterrupt):
-            lab.train(stopped, report=Interrupted(at=3), changes=changes)
-        torch.manual_seed(99)
-        lab.train(stopped, changes=changes)
-        assert written(stopped) == written(whole)
-
-    @pytest.mark.parametrize(
-        "place",
-        [
-            "pipeline.training.checkpoint.Checkpoints.save_best",
-            "pipeline.training.checkpoint.Checkpoints.save",
-            "pipeline.training.checkpoint.Checkpoints.load_best",
-            "pipeline.encoder.SentenceEncoder.save",
-            "pipeline.train.write_record",
-            "pipeline.training.checkpoint.Checkpoints.remove",
-        ],
-    )
-    def test_it_may_be_stopped_while_it_writes(
-        self,
-        lab: Lab,
-        finished: Path,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        place: str,
-    ) -> None:
-        def stop(*arguments: object) -> None:
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patch:
-            patch.setattr(place, stop)
-            with pytest.raises(KeyboardInterrupt):
-                lab.train(tmp_path)
-        resumed_equals(lab, finished, tmp_path)
-
-    def test_other_settings_start_anew(self, lab: Lab, finished: Path, tmp_path: Path) -> None:
-        with pytest.raises(KeyboardInterrupt):
-            lab.train(tmp_path, report=Interrupted(at=5), changes={"train.learning_rate": 2e-3})
-        assert resumed_equals(lab, finished, tmp_path) == 0
-
-    def test_another_dev_set_starts_anew(
-        self, lab: Lab, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr(DevSet, "version", "of other pairs")
-            with pytest.raises(KeyboardInterrupt):
-                lab.train(tmp_path, report=Interrupted(at=5))
-        assert resumed_equals(lab, finished, tmp_path) == 0
-
-    def test_a_damaged_checkpoint_is_one_sentence(
-        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        (tmp_path / "checkpoints").mkdir()
-        (tmp_path / "checkpoints/last.pt").write_bytes(b"half of i")
-        assert lab.main(tmp_path) == 1
-        assert "last.pt: damaged" in one_line(capsys)
-
-    def test_ctrl_c_says_how_to_go_on(
-        self,
-        lab: Lab,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        @contextmanager
-        def interrupted(name: str, *, shown: bool) -> Iterator[Report]:
-            yield Interrupted(at=3)
-
-        monkeypatch.setattr("pipeline.train.progress_bar", interrupted)
-        assert lab.main(tmp_path) == 130
-        assert "interrupted; the same command resumes from" in one_line(capsys)
-
-    @pytest.mark.slow
-    def test_a_killed_process_is_resumed(self, lab: Lab, tmp_path: Path) -> None:
-        """SIGKILL in the middle of step 5; the rest in another process."""
-        folder, whole = tmp_path / "killed", tmp_path / "whole"
-        code = (
-            "import contextlib, os, signal, sys\n"
-            "from pipeline import train\n"
-            "def report(step, steps, row):\n"
-            f"    if step == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
-            "train.progress_bar = lambda name, shown: contextlib.nullcontext(report)\n"
-            "sys.exit(train.main(sys.argv[1:]))\n"
-        )
-        command = [sys.executable, "-c", code, *lab.arguments(folder, "info_nce", 1)]
-        threads = {"OMP_NUM_THREADS": str(torch.get_num_threads())}
-        killed = subprocess.run(command, cwd=ROOT, env=os.environ | threads, check=False)
-        assert killed.returncode == -signal.SIGKILL
-        assert (folder / "checkpoints/last.pt").is_file()
-        assert not (folder / "models").exists()
-        assert lab.main(folder) == lab.main(whole) == 0
-        assert written(folder) == written(whole)
-
-
-@pytest.mark.slow
-class TestSeveralProcesses:
-    """Two under torchrun; what they compute is checked in tests/training/test_processes.py."""
-
-    def test_they_write_one_encoder_and_resume_as_one_process_does(
-        self, lab: Lab, tmp_path: Path
-    ) -> None:
-        changes = {"train.chunk_size": 2}
-        for name in ("whole", "killed"):
-            (tmp_path / name).mkdir()
-        whole = self.run(lab, tmp_path / "whole", changes, "main(sys.argv[1:])")
-        assert whole.returncode == 0, whole.stderr
-        assert whole.stdout.count("dev Spearman") == 1 + STEPS // EVERY
-        assert record(tmp_path / "whole")["hardware"].startswith("2 x cpu")
-        dies = (
-            "from pipeline.training.monitor import Monitor\n"
-            "see = Monitor.see\n"
-            "def dying(self, step, outcome):\n"
-            f"    if step == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
-            "    see(self, step, outcome)\n"
-            "Monitor.see = dying\n"
-            "main(sys.argv[1:])"
-        )
-        killed = self.run(lab, tmp_path / "killed", changes, dies)
-        assert killed.returncode != 0
-        assert not (tmp_path / "killed/models").exists()
-        resumed = self.run(lab, tmp_path / "killed", changes, "main(sys.argv[1:])")
-        assert "step 2/" not in resumed.stdout
-        assert written(tmp_path / "killed") == written(tmp_path / "whole")
-
-    def test_a_batch_that_they_cannot_share_is_refused(self, lab: Lab, tmp_path: Path) -> None:
-        done = self.run(lab, tmp_path, {"train.batch_size": 9}, "sys.exit(main(sys.argv[1:]))")
-        assert done.returncode != 0
-        assert "train: train.batch_size: must be a multiple of the 2 processes" in done.stderr
-
-    def run(
-        self, lab: Lab, folder: Path, changes: Changes, code: str
-    ) -> subprocess.CompletedProcess[str]:
-        program = folder / "program.py"
-        text = f"import os, sys\nfrom pipeline.train import main\n{code}\n"
-        program.write_text(text, encoding="utf-8")
-        done = torchrun(str(program), *lab.arguments(folder, "vicreg_modified", 1, changes))
-        program.unlink()
-        return done
-
-
-def one_line(capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line on stderr."""
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("train: ")
-    return str(line)
 
 
 class TestRuns:
