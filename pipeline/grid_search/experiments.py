@@ -28,8 +28,9 @@ CURVE = "curves/{objective}/{seed}.csv"
 # A worker takes some seconds until `dvc queue start` sees it, and would start another one.
 START_SECONDS = 60.0
 LOCKED_TRIES = 10
-SHOW_TRIES = 3
 RETRY_SECONDS = 3.0
+READ_TRIES = 3
+READ_SECONDS = 30.0  # of the first try; each further one may take twice as long
 IDLE = "Worker status: 0 active"
 
 
@@ -98,8 +99,10 @@ class DvcExperiments:
                 call(dvc("queue", "kill", name), may_fail=True)
 
     def _entries(self, names: Collection[str]) -> dict[str, list[Entry]]:
-        # While a run is being set up, DVC may not find what it is about to show.
-        shown = call(dvc("exp", "show", "--json", "--hide-workspace"), tries=SHOW_TRIES)
+        # While a run is being set up, DVC may not find what it is about to show; when its copy of
+        # the repository is removed meanwhile, DVC waits forever for a file of it (in pygit2's
+        # _BlobIO, whose writing thread has failed).
+        shown = call(dvc("exp", "show", "--json", "--hide-workspace"), only_reads=True)
         return entries(shown, self.commit, names)
 
     def _outcome(self, name: str, several: list[Entry]) -> Outcome:
@@ -140,7 +143,7 @@ class DvcExperiments:
             return False
         if _psutil().pid_exists(entry.pid):
             # Something else has the id by now, and DVC would interrupt that.
-            return IDLE in call(dvc("queue", "status"))
+            return IDLE in call(dvc("queue", "status"), only_reads=True)
         # DVC marks it as failed if no worker has it; the next look sees that.
         call(dvc("queue", "kill", name), may_fail=True)
         return False
@@ -169,22 +172,24 @@ def dvc(*words: str) -> list[str]:
     return [sys.executable, "-m", "dvc", *words]
 
 
-def call(command: Sequence[str], *, may_fail: bool = False, tries: int = 1) -> str:
+def call(command: Sequence[str], *, may_fail: bool = False, only_reads: bool = False) -> str:
     """What a command writes to stdout.
 
-    It gets no Ctrl-C from the terminal and is waited for in any case: DVC changes the workspace
-    while it queues, and changes it back.
+    It gets no Ctrl-C from the terminal. One that writes is waited for in any case: DVC changes the
+    workspace while it queues, and changes it back.
 
     Args:
         command: the command line.
         may_fail: whether its failure is passed over.
-        tries: how often a command that reads is tried; one that finds DVC locked is in any case.
+        only_reads: whether it changes nothing; it is then ended when it takes too long, and tried
+            several times. One that finds DVC locked is tried again in any case.
 
     Raises:
         DvcError: it failed, and must not.
     """
+    tries = READ_TRIES if only_reads else 1
     for attempt in range(max(tries, LOCKED_TRIES)):
-        code, out, err = _run(command)
+        code, out, err = _run(command, READ_SECONDS * 2**attempt if only_reads else None)
         if code == 0 or may_fail:
             return out
         if attempt >= tries - 1 and "lock" not in err.lower():
@@ -198,7 +203,8 @@ def call(command: Sequence[str], *, may_fail: bool = False, tries: int = 1) -> s
     )
 
 
-def _run(command: Sequence[str]) -> tuple[int, str, str]:
+def _run(command: Sequence[str], limit: float | None) -> tuple[int, str, str]:
+    """Exit status, stdout and stderr; without a limit (seconds) the command is never ended."""
     # DVC's workers look for `dvc`, and its stages for `python`, on the path.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     # Files and no pipes: workers hold what `dvc queue start` writes to until they end.
@@ -212,8 +218,13 @@ def _run(command: Sequence[str]) -> tuple[int, str, str]:
             start_new_session=True,
         )
         try:
-            process.wait()
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait(), "", f"it gave no answer within {limit:g} seconds"
         except KeyboardInterrupt:
+            if limit is not None:
+                process.kill()
             process.wait()
             raise
         out.seek(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,7 +100,9 @@ class Dvc:
         self.status = "Worker status: 0 active, 0 idle"
         self.called: list[str] = []
 
-    def __call__(self, command: Sequence[str], *, may_fail: bool = False, tries: int = 1) -> str:
+    def __call__(
+        self, command: Sequence[str], *, may_fail: bool = False, only_reads: bool = False
+    ) -> str:
         words = " ".join(command)
         self.called.append(words)
         answers = {
@@ -198,3 +201,29 @@ def test_a_cell_is_queued_with_its_data_and_without_compare(
 def test_a_command_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"`git -C .* rev-parse` failed \(fatal: .*\); mend that"):
         call(["git", "-C", str(tmp_path / "absent"), "rev-parse"])
+
+
+def stuck_until(marker: Path) -> list[str]:
+    """A command that never ends, but for when it finds what an earlier try left."""
+    script = (
+        "import pathlib, sys, time; marker = pathlib.Path(sys.argv[1])\n"
+        "if not marker.exists(): marker.touch(); time.sleep(3600)\n"
+        "print('answer')"
+    )
+    return [sys.executable, "-c", script, str(marker)]
+
+
+def test_a_look_that_never_ends_is_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `dvc exp show` does when the copy of the repository that it reads is removed."""
+    monkeypatch.setattr(experiments, "READ_SECONDS", 2.0)
+    monkeypatch.setattr(experiments, "RETRY_SECONDS", 0.0)
+    assert call(stuck_until(tmp_path / "marker"), only_reads=True) == "answer\n"
+
+
+def test_a_command_that_never_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiments, "READ_SECONDS", 0.1)
+    monkeypatch.setattr(experiments, "RETRY_SECONDS", 0.0)
+    with pytest.raises(ValueError, match=r"failed \(it gave no answer within 0\.4 seconds\)"):
+        call([sys.executable, "-c", "import time; time.sleep(3600)"], only_reads=True)
