@@ -146,7 +146,7 @@ def _caption(checks: Sequence[Check], params: SimulationParams) -> str:
         "from the anchor, in radians. Lines: the formula; a line ends where no ratio serves. "
         f"Filled points: the least of {TRIED:,} evenly spaced ratios "
         "whose step came nearer on the tangent plane; open points: likewise on the sphere, after "
-        "a tangential step that is brought back to length one. At {checks[0].cases:,} random "
+        f"a tangential step that is brought back to length one. At {checks[0].cases:,} random "
         "cases (angles uniform in the simulation's ranges of means and from 0 to π around the "
         f"anchor, ratios log-uniform from {LEAST_RATIO:g} to {LARGEST_RATIO_STEP:g}/λ): {said}."
     )

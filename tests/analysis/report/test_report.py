@@ -111,6 +111,7 @@ def test_every_figure_is_a_picture_in_two_formats_with_its_numbers(project: Proj
         told: dict[str, Any] = json.loads((project.out / f"figures/{name}.json").read_bytes())
         assert told.keys() == {"title", "caption", "settings", "data"}
         assert told["data"]
+        assert "{" not in told["caption"]
         assert f"> **{told['title']}.** {told['caption']}" in project.markdown
 
 

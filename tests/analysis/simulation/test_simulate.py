@@ -98,7 +98,14 @@ def test_a_share_of_no_batch_is_null(written: Path) -> None:
 def test_the_lemmas_check_is_reported(written: Path) -> None:
     content = exhibit(written, "lemma")
     assert [row["plane_agreement"] for row in content["data"]["checks"]] == [1.0, 1.0]
+    cases = content["data"]["checks"][0]["cases"]
+    assert f"At {cases:,} random cases (angles uniform" in content["caption"]
     assert "agree in 100.00% of cases" in content["caption"]
+
+
+def test_captions_hold_numbers_where_they_are_due(written: Path) -> None:
+    for name in EXHIBITS:
+        assert "{" not in exhibit(written, name)["caption"]
 
 
 def test_objectives_whose_ratios_are_constant_are_drawn_if_there_is_no_other(
