@@ -61,8 +61,9 @@ class Study:
     def changes(self, name: str) -> dict[str, Any]:
         """What a variant has otherwise than what it varies; nothing for what is no variant."""
         own, usual = (asdict(self.params.objective(one)) for one in (name, self.params.kind(name)))
-        changed = {key: value for key, value in own.items() if value != usual[key]}
-        return changed | dict(self.params.objectives[name].get("train", {}))
+        own |= dict(self.params.objectives[name].get("train", {}))
+        usual |= asdict(self.params.train)
+        return {key: value for key, value in own.items() if value != usual[key]}
 
     def over_seeds(self, name: str, value: Callable[[dict[str, Any]], float]) -> Spread:
         """A number of an objective's held-out measures."""
