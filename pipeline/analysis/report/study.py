@@ -60,9 +60,10 @@ class Study:
 
     def changes(self, name: str) -> dict[str, Any]:
         """What a variant has otherwise than what it varies; nothing for what is no variant."""
-        own, usual = (asdict(self.params.objective(one)) for one in (name, self.params.kind(name)))
-        own |= dict(self.params.objectives[name].get("train", {}))
-        usual |= asdict(self.params.train)
+        own, usual = (
+            asdict(self.params.objective(one)) | asdict(self.params.train_for(one))
+            for one in (name, self.params.kind(name))
+        )
         return {key: value for key, value in own.items() if value != usual[key]}
 
     def over_seeds(self, name: str, value: Callable[[dict[str, Any]], float]) -> Spread:

@@ -209,6 +209,6 @@ def _conventions(material: Material) -> list[str]:
         return []
     told = (
         "Where the paper and its authors' code differ, one difference at a time; in brackets the "
-        f"difference from the objective as the paper has it; {SPREAD}."
+        f"difference from the same objective with the settings of all other runs; {SPREAD}."
     )
     return ["## What each convention changes", told, conventions.table(material.study)]

@@ -34,7 +34,9 @@ OBJECTIVES: dict[str, dict[str, Any]] = {
     "vicreg_dissipation": {"covariance_coefficient": 30.0, "margin": 0.3},
     "vicreg_modified": VICREG,
     "vicreg_modified_both": variant("vicreg_modified", VICREG, positive_gradient="both"),
-    "vicreg_modified_frozen": variant("vicreg_modified", VICREG, train={"freeze_embeddings": True}),
+    "vicreg_modified_frozen": variant(
+        "vicreg_modified", VICREG, train={"freeze_embeddings": True, "weight_decay": 0.0}
+    ),
 }
 
 
