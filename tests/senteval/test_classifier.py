@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,9 +25,6 @@ from pipeline.senteval.classifier import (
 )
 from pipeline.senteval.rows import Fold, Rows
 from pipeline.senteval.softmax import Training
-from pipeline.senteval.transfer import transfer_features
-from pipeline.senteval.transfer_readers import TransferData, read_transfer
-from tests.real import REAL, needs_real_data
 from tests.senteval import unbatched
 
 if TYPE_CHECKING:
@@ -71,11 +67,6 @@ def examples(count: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.nd
     return features, (features @ directions + noise).argmax(axis=1)
 
 
-def same(outcome_predictions: tuple[np.ndarray, ...], plain: unbatched.Outcome) -> bool:
-    pairs = zip(outcome_predictions, plain.predictions, strict=True)
-    return all(np.array_equal(ours, theirs) for ours, theirs in pairs)
-
-
 @pytest.mark.parametrize("optimizer", PLAIN)
 @pytest.mark.parametrize("count", [90, 101])
 def test_nested_cross_validation_predicts_as_the_plain_protocol_does(
@@ -84,7 +75,7 @@ def test_nested_cross_validation_predicts_as_the_plain_protocol_does(
     features, labels = examples(count, classes=2)
     outcome = classify({"all": features}, {"all": labels}, METHODS[optimizer])
     plain = unbatched.nested(features, labels, PLAIN[optimizer])
-    assert same(outcome.predictions, plain)
+    assert unbatched.same(outcome.predictions, plain)
     assert outcome.strengths == tuple(plain.strengths)
     assert outcome.accuracy == plain.accuracy
     assert outcome.dev_accuracy == plain.dev_accuracy
@@ -100,7 +91,7 @@ def test_cross_validation_predicts_as_the_plain_protocol_does(optimizer: str, cl
         METHODS[optimizer],
     )
     plain = unbatched.cross_validated(train, test, PLAIN[optimizer])
-    assert same(outcome.predictions, plain)
+    assert unbatched.same(outcome.predictions, plain)
     assert outcome.strengths == tuple(plain.strengths)
     assert outcome.accuracy == plain.accuracy
     assert outcome.dev_accuracy == plain.dev_accuracy
@@ -116,7 +107,7 @@ def test_given_validation_rows_choose_as_in_the_plain_protocol(optimizer: str) -
         METHODS[optimizer],
     )
     plain = unbatched.validated(train, dev, test, PLAIN[optimizer])
-    assert same(outcome.predictions, plain)
+    assert unbatched.same(outcome.predictions, plain)
     assert outcome.strengths == tuple(plain.strengths)
     assert outcome.accuracy == plain.accuracy
     assert outcome.dev_accuracy == plain.dev_accuracy
@@ -139,7 +130,7 @@ def test_another_seed_of_the_classifiers_leaves_the_folds_as_they_are() -> None:
     method = dataclasses.replace(METHODS["adam"], seed=7)
     outcome = classify({"all": features}, {"all": labels}, method)
     plain = unbatched.nested(features, labels, dataclasses.replace(PLAIN["adam"], seed=7))
-    assert same(outcome.predictions, plain)
+    assert unbatched.same(outcome.predictions, plain)
 
 
 def test_the_first_outer_folds_alone_are_those_of_the_whole() -> None:
@@ -314,55 +305,3 @@ def test_rows_that_are_too_few_to_hold_any_out_are_refused() -> None:
 
 
 # Real data, the whole protocol: minutes, most of them for the plain version
-
-
-def word_vectors(sentences: list[str]) -> np.ndarray:
-    """Sums of a random vector of each word: an encoder that needs no model, in float64."""
-    words = sorted({word for sentence in sentences for word in sentence.split()})
-    vectors = {
-        word: np.random.default_rng(zlib.crc32(word.encode())).normal(size=64) for word in words
-    }
-    return np.stack(
-        [sum((vectors[word] for word in one.split()), np.zeros(64)) for one in sentences]
-    )
-
-
-def real(task: str) -> tuple[TransferData, dict[str, np.ndarray], dict[str, np.ndarray]]:
-    data = read_transfer(REAL, task)
-    labels = {part: examples.labels for part, examples in data.parts.items()}
-    return data, transfer_features(word_vectors, data), labels
-
-
-@pytest.mark.slow
-@needs_real_data
-def test_trec_is_predicted_as_in_the_plain_protocol() -> None:
-    """Trained on every third question, for the plain protocol's sake."""
-    data, features, labels = real("TREC")
-    assert data.label == "benchmark"
-    features["train"], labels["train"] = features["train"][::3], labels["train"][::3]
-    outcome = classify(features, labels, Method(double=True))
-    plain = unbatched.cross_validated(
-        (features["train"], labels["train"]),
-        (features["test"], labels["test"]),
-        dataclasses.replace(unbatched.TEST, dtype=torch.float64),
-    )
-    assert same(outcome.predictions, plain)
-    assert (outcome.accuracy, outcome.dev_accuracy) == (plain.accuracy, plain.dev_accuracy)
-
-
-@pytest.mark.slow
-@needs_real_data
-def test_an_outer_fold_of_mr_is_predicted_as_in_the_plain_protocol() -> None:
-    """Every third sentence: the plain protocol takes minutes for all."""
-    data, features, labels = real("MR")
-    assert data.label == "benchmark"
-    features, labels = {"all": features["all"][::3]}, {"all": labels["all"][::3]}
-    outcome = classify(features, labels, Method(double=True, outer_folds=1))
-    plain = unbatched.nested(
-        features["all"],
-        labels["all"],
-        dataclasses.replace(unbatched.TEST, dtype=torch.float64),
-        outer_folds=1,
-    )
-    assert same(outcome.predictions, plain)
-    assert (outcome.accuracy, outcome.dev_accuracy) == (plain.accuracy, plain.dev_accuracy)

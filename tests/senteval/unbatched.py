@@ -164,3 +164,9 @@ def validated(
     classifier.fit(*train, dev)
     accuracy = round(100 * classifier.score(*test), 2)
     return Outcome(accuracy, max(scores), [strength], [classifier.predict(test[0])])
+
+
+def same(predictions: tuple[np.ndarray, ...], plain: Outcome) -> bool:
+    """Whether every prediction of every fold is the plain protocol's."""
+    pairs = zip(predictions, plain.predictions, strict=True)
+    return all(np.array_equal(ours, theirs) for ours, theirs in pairs)

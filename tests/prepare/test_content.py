@@ -1,109 +1,24 @@
+"""What the stage stores and reports of a corpus, and which settings it refuses."""
+
 import json
 import random
 import shutil
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
 
-from pipeline import prepare as stage
-from pipeline.corpus import CorpusError
-from pipeline.prepare import main, prepare
-from pipeline.prepared import Meta, PrepareError, Report
+from pipeline.prepared import Meta, PrepareError
 from pipeline.tokenise import load_tokenizer, tokenise
 from pipeline.tokens import TokenArrays
-
-ROOT = Path(__file__).parents[1]
-BERT = ROOT / "backbones/bert-mini-wiki"
-SAMPLE = ROOT / "data/sample/corpus.txt"
-LENGTH = 12
-
-
-@pytest.fixture(scope="session")
-def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tokenizer like RoBERTa's: byte-level BPE, <s> ... </s>, its own pad id."""
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400,
-        special_tokens=special,
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(SAMPLE.read_text(encoding="utf-8").splitlines()[:200], trainer)
-    tokenizer.post_processor = processors.RobertaProcessing(
-        ("</s>", 2), ("<s>", 0), add_prefix_space=False
-    )
-    folder = tmp_path_factory.mktemp("roberta")
-    PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokenizer,
-        model_max_length=64,
-        bos_token="<s>",
-        cls_token="<s>",
-        eos_token="</s>",
-        sep_token="</s>",
-        unk_token="<unk>",
-        pad_token="<pad>",
-        mask_token="<mask>",
-    ).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(params=["bert", "roberta"])
-def backbone(request: pytest.FixtureRequest, roberta: Path) -> Path:
-    return BERT if request.param == "bert" else roberta
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    """Sixty sentences of one to sixty words, an empty row and two duplicates."""
-    words = SAMPLE.read_text(encoding="utf-8").split()
-    rows = [" ".join(words[count : 2 * count]) for count in range(1, 61)]
-    path = tmp_path / "corpus.txt"
-    path.write_text("\n".join([*rows, "", rows[0], rows[5]]), encoding="utf-8")
-    return path
-
-
-def run(source: Path, out: Path, **changes: Any) -> Report:
-    arguments: dict[str, Any] = {
-        "revision": None,
-        "column": "text",
-        "backbone": str(BERT),
-        "max_length": LENGTH,
-        "held_out": 0.1,
-        "seed": 3,
-        "minimum": 2,
-    }
-    return prepare(source=str(source), out=out, **(arguments | changes))
-
-
-def stored(folder: Path) -> list[list[int]]:
-    arrays = TokenArrays.load(folder)
-    return [arrays[index].tolist() for index in range(len(arrays))]
-
-
-def expected(source: Path, backbone: Path, max_length: int | None = LENGTH) -> list[list[int]]:
-    rows = source.read_text(encoding="utf-8").split("\n")
-    sentences = list(dict.fromkeys(row for row in rows if row))
-    tokenizer = AutoTokenizer.from_pretrained(backbone)
-    cut = max_length is not None
-    ids = tokenizer(sentences, truncation=cut, max_length=max_length, verbose=False)["input_ids"]
-    return [list(row) for row in ids]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+from tests.prepare.lab import BERT, LENGTH, contents, expected, run, stored
 
 
 def test_stored_tokens_are_those_of_the_tokenizer_with_truncation(
@@ -304,143 +219,3 @@ def test_a_backbone_without_a_usable_tokenizer_is_refused(
     tokenizer.save_pretrained(folder)
     with pytest.raises(PrepareError, match="has no padding token"):
         run(corpus, tmp_path / "out", backbone=str(folder))
-
-
-def test_an_error_leaves_earlier_output_untouched_and_nothing_beside_it(
-    corpus: Path, tmp_path: Path
-) -> None:
-    run(corpus, tmp_path / "out")
-    before = contents(tmp_path)
-    with pytest.raises(PrepareError, match="fewer than one batch"):
-        run(corpus, tmp_path / "out", minimum=1000)
-    with pytest.raises(CorpusError, match="does not exist"):
-        run(tmp_path / "nowhere.txt", tmp_path / "out")
-    assert contents(tmp_path) == before
-
-
-@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
-@pytest.mark.parametrize("earlier", [True, False])
-def test_a_failure_while_writing_leaves_no_trace(
-    error: BaseException,
-    earlier: bool,
-    corpus: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    if earlier:
-        run(corpus, tmp_path / "out")
-    before, names = contents(tmp_path), sorted(tmp_path.iterdir())
-    save = TokenArrays.save
-
-    def fail(arrays: TokenArrays, folder: Path) -> None:
-        save(arrays, folder)
-        if folder.name == "held_out":
-            raise error
-
-    monkeypatch.setattr(TokenArrays, "save", fail)
-    with pytest.raises(type(error)):
-        run(corpus, tmp_path / "out", seed=9)
-    assert contents(tmp_path) == before
-    assert sorted(tmp_path.iterdir()) == names
-
-
-def test_earlier_output_comes_back_if_the_new_one_cannot_take_its_place(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(corpus, tmp_path / "out")
-    before = contents(tmp_path)
-    rename = Path.rename
-
-    def fail(path: Path, target: Path) -> Path:
-        if path.name == ".out.unfinished":
-            raise KeyboardInterrupt
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", fail)
-    with pytest.raises(KeyboardInterrupt):
-        run(corpus, tmp_path / "out", seed=9)
-    assert contents(tmp_path) == before
-
-
-def test_new_output_replaces_all_of_the_old_and_what_a_killed_run_left(
-    corpus: Path, tmp_path: Path
-) -> None:
-    run(corpus, tmp_path / "out")
-    for left in ("out/old.bin", ".out.unfinished/half.npy", ".out.replaced/half.npy"):
-        (tmp_path / left).parent.mkdir(exist_ok=True)
-        (tmp_path / left).touch()
-    run(corpus, tmp_path / "out", seed=9)
-    run(corpus, tmp_path / "again", seed=9)
-    assert contents(tmp_path / "out") == contents(tmp_path / "again")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "corpus.txt", "out"]
-
-
-def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
-    for out in (tmp_path, corpus):
-        with pytest.raises(PrepareError, match="exists and is no prepared folder; name a new"):
-            run(corpus, out)
-    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
-
-
-@pytest.fixture
-def command(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A command line whose params.yaml names the corpus above."""
-    params = SimpleNamespace(
-        corpus=SimpleNamespace(
-            source=str(corpus), revision=None, column="text", held_out=0.1, seed=3
-        ),
-        backbone=SimpleNamespace(source=str(BERT)),
-        train=SimpleNamespace(max_length=LENGTH, batch_size=54),
-    )
-    monkeypatch.setattr("pipeline.config.load", lambda path: params)
-    out, report = tmp_path / "data/prepared", tmp_path / "metrics/report.json"
-    return ["--params", "params.yaml", "--out", str(out), "--report", str(report)]
-
-
-def test_the_stage_writes_folder_and_report(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(command) == 0
-    written = (tmp_path / "metrics/report.json").read_bytes()
-    report = json.loads(written)
-    assert Report(**report).held_out == Meta.load(tmp_path / "data/prepared").held_out == 6
-    assert "54 sentences to train on, 6 held out; 1 empty and 2" in capsys.readouterr().out
-    assert main(command) == 0
-    assert (tmp_path / "metrics/report.json").read_bytes() == written
-
-
-def test_a_failing_stage_says_one_sentence_and_writes_nothing(
-    command: list[str], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    corpus.write_bytes(b"a\nb\0\n")
-    assert main(command) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("prepare: corpus.source: ")
-    assert "a NUL byte (line 2, byte 3)" in error
-    assert error.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
-
-
-@pytest.mark.parametrize(("option", "place"), [("--out", 3), ("--report", 5)])
-def test_an_output_that_cannot_be_written_is_refused_first(
-    command: list[str],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    option: str,
-    place: int,
-) -> None:
-    command[place] = str(tmp_path / "corpus.txt" / "below")
-    assert main(command) == 1
-    assert capsys.readouterr().err.startswith(f"prepare: {option}: ")
-    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
-
-
-def test_an_interrupted_stage_is_told_apart(
-    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(stage, "read", interrupt)
-    assert main(command) == 130
-    assert capsys.readouterr().err.startswith("prepare: interrupted; ")

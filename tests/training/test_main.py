@@ -1,0 +1,169 @@
+"""The training stage on the command line: what it says, refuses and leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from pipeline.atomic import WriteError
+from pipeline.training.dev import CollapseError
+from tests.tiny import (
+    change_json,
+    contents,
+)
+from tests.training.lab import (
+    Lab,
+    make_lab,
+    one_line,
+    record,
+    rows,
+    written,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class TestMain:
+    def test_it_says_what_was_reached_and_where_it_lies(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert lab.main(tmp_path) == 0
+        *_, last = capsys.readouterr().out.splitlines()
+        best = record(tmp_path)["best"]
+        assert last == (
+            f"info_nce-1: dev Spearman {best['dev_spearman']:.2f} at step {best['step']}, "
+            f"{float(rows(tmp_path)[-1]['dev_spearman']):.2f} at the last, written to "
+            f"{tmp_path / 'models/model'}"
+        )
+        written(tmp_path)
+
+    @pytest.mark.parametrize("name", ["info_nce", "vicreg"])
+    def test_a_collapse_is_explained_and_writes_nothing(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+    ) -> None:
+        assert lab.main(tmp_path, name, changes={"train.learning_rate": 1e6}) == 1
+        line = one_line(capsys)
+        assert line.startswith(f"train: {name} with seed 1 collapsed: ")
+        assert "Try a lower learning rate (now 1000000.0), or another margin" in line
+        assert not (tmp_path / "models").exists()
+        assert not (tmp_path / "curve.csv").exists()
+
+    def test_embeddings_that_are_not_finite_stop_the_run(
+        self, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def spoil(parameters: list[torch.nn.Parameter], limit: float) -> None:
+            torch.nn.init.constant_(parameters[-1], float("nan"))
+
+        with monkeypatch.context() as patch:
+            patch.setattr("pipeline.training.step.clip_grad_norm_", spoil)
+            with pytest.raises(
+                ValueError, match="embeddings became NaN or infinite between steps 0 and 6"
+            ):
+                lab.train(tmp_path, changes={"train.evaluate_every": 6})
+        assert not (tmp_path / "models").exists()
+
+    def test_a_collapse_keeps_the_encoder_of_an_earlier_run(
+        self, lab: Lab, finished: Path, tmp_path: Path
+    ) -> None:
+        lab.train(tmp_path)
+        with pytest.raises((CollapseError, ValueError)):
+            lab.train(tmp_path, changes={"train.learning_rate": 1e6})
+        assert contents(tmp_path / "models/model") == contents(finished / "models/model")
+
+    def test_a_backbone_without_dropout_is_refused(
+        self, own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        change_json(own / "config.json", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+        assert make_lab(own, tmp_path / "prepared").main(tmp_path) == 1
+        assert f"backbone.source: {own} has no dropout" in one_line(capsys)
+
+    def test_an_unknown_objective_is_told_the_nearest_name(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert lab.main(tmp_path, "vicregg") == 1
+        expected = "unknown objective 'vicregg'; did you mean 'vicreg'? Known: info_nce, vicreg,"
+        assert expected in one_line(capsys)
+
+    @pytest.mark.parametrize(
+        ("changes", "expected"),
+        [
+            ({"train.max_length": 9}, "length 16, but params.yaml says"),
+            ({"train.batch_size": 9999}, "2620 sentences are fewer than one batch"),
+            ({"train.device": "cuda:99"}, "device: 'cuda:99' cannot be used here"),
+            ({"train.device": "meta"}, "device: 'meta' cannot be used here"),
+            ({"evaluate.data": "nowhere"}, "nowhere"),
+        ],
+    )
+    def test_what_cannot_work_is_one_sentence(
+        self,
+        lab: Lab,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        changes: dict[str, Any],
+        expected: str,
+    ) -> None:
+        assert lab.main(tmp_path, changes=changes) == 1
+        assert expected in one_line(capsys)
+        assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]
+
+    @pytest.mark.parametrize("seed", [-1, 2**32])
+    def test_a_seed_out_of_range_is_refused(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+    ) -> None:
+        assert lab.main(tmp_path, seed=seed) == 1
+        assert f"--seed: {seed} is out of range; give a whole number from 0" in one_line(capsys)
+
+    def test_a_model_folder_of_something_else_is_refused_and_kept(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        thesis = tmp_path / "models/model/thesis.txt"
+        thesis.parent.mkdir(parents=True)
+        thesis.touch()
+        assert lab.main(tmp_path) == 1
+        assert "is no encoder of Triad's" in one_line(capsys)
+        with pytest.raises(WriteError, match="is no encoder of Triad's"):
+            lab.train(tmp_path)
+        assert thesis.exists()
+
+    def test_other_files_among_the_checkpoints_are_kept(self, lab: Lab, tmp_path: Path) -> None:
+        thesis = tmp_path / "checkpoints/thesis.txt"
+        thesis.parent.mkdir()
+        thesis.touch()
+        lab.train(tmp_path)
+        assert list(thesis.parent.iterdir()) == [thesis]
+
+    def test_a_full_disk_leaves_neither_encoder_nor_curve_and_can_be_resumed(
+        self, lab: Lab, finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def full(*_: object) -> None:
+            raise OSError("No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("pipeline.train.write_record", full)
+            with pytest.raises(WriteError, match="model: cannot be written"):
+                lab.train(tmp_path)
+        assert list((tmp_path / "models").iterdir()) == []
+        assert not (tmp_path / "curve.csv").exists()
+        lab.train(tmp_path)
+        assert written(tmp_path) == written(finished)
+
+    def test_data_prepared_for_another_backbone_is_refused(
+        self, lab: Lab, roberta_lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert Lab(lab.backbone, roberta_lab.prepared).main(tmp_path) == 1
+        assert "run `dvc repro prepare`" in one_line(capsys)
+
+    def test_nothing_prepared_is_refused(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert Lab(lab.backbone, tmp_path / "none").main(tmp_path) == 1
+        assert "meta.json is missing" in one_line(capsys)
+
+    def test_a_wrong_params_file_is_refused(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert lab.main(tmp_path, changes={"train.head": "none"}) == 1
+        assert "train.head: expected one of" in capsys.readouterr().err
