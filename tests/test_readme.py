@@ -1,4 +1,4 @@
-"""The README says what the files say: its tables are committed results, its code runs."""
+"""README and docs say what the files say: tables are committed results, code runs."""
 
 import json
 import re
@@ -12,7 +12,14 @@ from pipeline.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EMBEDDED = re.findall(r"<!-- (\S+\.md) -->\n(.*?)<!-- end -->", README, re.DOTALL)
+
+
+def embedded(text: str) -> list[tuple[str, str]]:
+    """Files that a page says to show, and what it shows of each."""
+    return re.findall(r"<!-- (\S+\.md) -->\n(.*?)<!-- end -->", text, re.DOTALL)
+
+
+EMBEDDED = embedded(README)
 
 
 def test_the_sample_the_real_run_and_the_services_speed_are_shown() -> None:
@@ -30,10 +37,23 @@ def test_the_services_speed_is_what_was_measured() -> None:
     assert (ROOT / "results/serving/speed.md").read_text(encoding="utf-8") == markdown(measured)
 
 
-def test_links_lead_somewhere() -> None:
-    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#:]+)\)", prose):
-        assert (ROOT / target).exists(), target
+def test_what_conventions_change_is_a_part_of_the_report_on_real_sentences() -> None:
+    ((path, shown),) = embedded((ROOT / "docs/paper.md").read_text(encoding="utf-8"))
+    assert shown.count("\n| `vicreg_modified") == 6
+    assert shown.strip() in (ROOT / path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))])
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^):]+)\)", prose):
+        file, _, part = target.partition("#")
+        other = (ROOT / page).parent / file if file else ROOT / page
+        assert other.exists(), target
+        if part:
+            titles = re.findall(r"^#+ (.+)$", other.read_text(encoding="utf-8"), re.MULTILINE)
+            assert part in [title.lower().replace(" ", "-") for title in titles], target
 
 
 @pytest.mark.parametrize(
