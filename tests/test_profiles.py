@@ -37,6 +37,13 @@ def test_the_committed_params_are_the_default_profile(tmp_path: Path) -> None:
     assert (ROOT / "params.yaml").read_text(encoding="utf-8") == composed
 
 
+def test_the_study_on_real_sentences_is_the_papers_and_the_papers_head(tmp_path: Path) -> None:
+    """A profile can only give a list whole, so the two must be kept alike."""
+    usual = list(params(tmp_path, "profile=paper-bert").analysis.objectives)
+    studied = list(params(tmp_path, "profile=wiki").analysis.objectives)
+    assert studied == [*usual, "vicreg_modified_mlp"]
+
+
 @pytest.mark.parametrize(("profile", "overlay"), list(itertools.product(PROFILES, OVERLAYS)))
 def test_every_profile_with_every_overlay_is_valid(
     profile: str, overlay: str, tmp_path: Path

@@ -30,7 +30,7 @@ START_SECONDS = 60.0
 LOCKED_TRIES = 10
 RETRY_SECONDS = 3.0
 READ_TRIES = 3
-READ_SECONDS = 30.0  # of the first try; each further one may take twice as long
+READ_SECONDS = 30.0  # of the first try; the two after it may take twice and four times as long
 IDLE = "Worker status: 0 active"
 
 
@@ -189,7 +189,8 @@ def call(command: Sequence[str], *, may_fail: bool = False, only_reads: bool = F
     """
     tries = READ_TRIES if only_reads else 1
     for attempt in range(max(tries, LOCKED_TRIES)):
-        code, out, err = _run(command, READ_SECONDS * 2**attempt if only_reads else None)
+        limit = READ_SECONDS * 2 ** min(attempt, READ_TRIES - 1) if only_reads else None
+        code, out, err = _run(command, limit)
         if code == 0 or may_fail:
             return out
         if attempt >= tries - 1 and "lock" not in err.lower():

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 
-from pipeline.senteval import logistic, softmax
 from pipeline.senteval.classifier import (
     DECAYS,
     FAST,
     SETTINGS,
     TEST,
     ClassifierName,
-    Method,
-    Setting,
     classify,
 )
-from pipeline.senteval.rows import Fold, Rows
-from pipeline.senteval.softmax import Training
 from tests.senteval import unbatched
+from tests.senteval.made_up import METHODS, examples
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 PLAIN = {
     "adam": unbatched.Protocol(
@@ -39,32 +30,6 @@ PLAIN = {
         folds=4, optimizer="rmsprop", batch_size=32, tenacity=1, epoch_size=1, dtype=torch.float64
     ),
 }
-METHODS = {
-    "adam": Method(
-        Setting(3, Training("adam", batch_size=16, epoch_size=2, tenacity=2)), double=True
-    ),
-    "rmsprop": Method(
-        Setting(4, Training("rmsprop", batch_size=32, epoch_size=1, tenacity=1)), double=True
-    ),
-}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """More would wait for each other in problems as small as these."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-def examples(count: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Features in five dimensions and noisy classes of uneven sizes."""
-    generator = np.random.default_rng(seed)
-    features = generator.normal(size=(count, 5)) + 0.3
-    directions = np.linspace(-1, 1, 5 * classes).reshape(5, classes) ** 2
-    noise = generator.normal(size=(count, classes))
-    return features, (features @ directions + noise).argmax(axis=1)
 
 
 @pytest.mark.parametrize("optimizer", PLAIN)
@@ -146,79 +111,6 @@ def test_the_first_outer_folds_alone_are_those_of_the_whole() -> None:
 # What is trained together must not matter.
 
 
-def folds_of(features: np.ndarray, labels: np.ndarray, strengths: tuple[float, ...]) -> list[Fold]:
-    splitter = StratifiedKFold(4, shuffle=True, random_state=0)
-    return [Fold(train, dev, strengths) for train, dev in splitter.split(features, labels)]
-
-
-TRAINING = Training("adam", batch_size=16, epoch_size=1, tenacity=3)
-
-
-def test_the_order_of_strengths_does_not_change_what_each_learns() -> None:
-    features, labels = examples(101, classes=3)
-    rows = Rows.of(features, labels, torch.float64)
-    strengths, order = (1e-5, 0.1, 1e-2, 1e-3), [2, 0, 3, 1]
-    shuffled = tuple(strengths[k] for k in order)
-    first = softmax.fit(rows, folds_of(features, labels, strengths), TRAINING, seed=1)
-    second = softmax.fit(rows, folds_of(features, labels, shuffled), TRAINING, seed=1)
-    for one, other in zip(first, second, strict=True):
-        torch.testing.assert_close(one.weights[order], other.weights, rtol=0, atol=1e-12)
-        assert one.dev_accuracy[order].tolist() == other.dev_accuracy.tolist()
-
-
-@pytest.mark.parametrize("kept", [[0], [3, 1], [0, 1, 2]])
-def test_a_fold_learns_the_same_whichever_others_are_trained(kept: list[int]) -> None:
-    features, labels = examples(101, classes=3)
-    rows = Rows.of(features, labels, torch.float64)
-    folds = folds_of(features, labels, (1e-5, 0.1))
-    every = softmax.fit(rows, folds, TRAINING, seed=1)
-    some = softmax.fit(rows, [folds[k] for k in kept], TRAINING, seed=1)
-    for number, one in zip(kept, some, strict=True):
-        torch.testing.assert_close(one.weights, every[number].weights, rtol=0, atol=1e-12)
-        assert one.dev_accuracy.tolist() == every[number].dev_accuracy.tolist()
-
-
-def test_the_size_of_the_cache_does_not_change_what_is_learnt(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    features, labels = examples(101, classes=3)
-    rows = Rows.of(features, labels, torch.float64)
-    folds = folds_of(features, labels, (1e-5, 0.1))
-    together = softmax.fit(rows, folds, TRAINING, seed=1)
-    monkeypatch.setattr(softmax, "CACHE_BYTES", 1)
-    alone = softmax.fit(rows, folds, TRAINING, seed=1)
-    for one, other in zip(together, alone, strict=True):
-        torch.testing.assert_close(one.weights, other.weights, rtol=0, atol=1e-12)
-
-
-def test_the_number_of_threads_is_put_back_and_does_not_change_what_is_learnt() -> None:
-    features, labels = examples(101, classes=2)
-    rows = Rows.of(features, labels, torch.float64)
-    folds = folds_of(features, labels, (1e-5, 0.1))
-    before = torch.get_num_threads()
-    try:
-        results = []
-        for threads in (1, 3):
-            torch.set_num_threads(threads)
-            results.append(softmax.fit(rows, folds, TRAINING, seed=1))
-            assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
-    for one, other in zip(*results, strict=True):
-        assert torch.equal(one.weights, other.weights)
-
-
-def test_first_weights_are_those_of_a_linear_layer_after_seeding() -> None:
-    rows = Rows.of(np.zeros((3, 7)), np.array([0, 1, 2]), torch.float64)
-    with torch.random.fork_rng():
-        torch.manual_seed(1111)
-        layer = torch.nn.Linear(7, 3)
-    weights = rows.initial_weights(1111)
-    assert torch.equal(weights[:, :7], layer.weight.detach().double())
-    assert torch.equal(weights[:, 7], layer.bias.detach().double())
-    assert not weights[:, 8:].any()
-
-
 @pytest.mark.parametrize("classifier", ["mlp", "logistic"])
 def test_the_random_state_of_the_caller_is_left_as_it_was(
     classifier: ClassifierName,
@@ -255,35 +147,6 @@ def test_the_shares_of_the_work_that_are_told_sum_to_one(
 # scikit-learn's logistic regression
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_logistic_regression_predicts_as_scikit_learn_does(classes: int) -> None:
-    features, labels = examples(120, classes)
-    rows = Rows.of(features, labels, torch.float64)
-    train, dev = np.arange(0, 120, 2), np.arange(1, 120, 2)
-    fitted = logistic.fit(rows, [Fold(train, dev, (0.25, 4.0))])[0]
-    for number, inverse_strength in enumerate((0.25, 4.0)):
-        peer = LogisticRegression(C=inverse_strength).fit(features[train], labels[train])
-        assert np.array_equal(
-            rows.predict(fitted.weights, dev)[number], peer.predict(features[dev])
-        )
-        assert fitted.dev_accuracy[number] == peer.score(features[dev], labels[dev])
-
-
-def test_logistic_regression_tries_the_strengths_of_each_protocol() -> None:
-    """Features of pure noise want the strongest regularisation: the least C of the grid."""
-    features, labels = np.random.default_rng(3).normal(size=(60, 40)), np.tile([0, 1], 30)
-    method = dataclasses.replace(METHODS["adam"], classifier="logistic")
-    nested = classify({"all": features}, {"all": labels}, method)
-    parts = {"train": features, "test": features}
-    tested = classify(parts, dict.fromkeys(parts, labels), method)
-    assert set(nested.strengths) <= {0.25, 0.5, 1.0, 2.0, 4.0, 8.0}
-    assert set(tested.strengths) <= {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0}
-    assert tested.accuracy > nested.accuracy  # it is tested on its training rows
-
-
-# What is refused
-
-
 def test_unknown_parts_are_refused() -> None:
     features, labels = examples(60, classes=2)
     with pytest.raises(ValueError, match=r"parts \('train',\) of features .* must be \('all',\)"):
@@ -295,13 +158,3 @@ def test_a_class_with_fewer_rows_than_folds_is_refused() -> None:
     labels = np.array([1] * 2 + [0] * 58)
     with pytest.raises(ValueError, match="class 1 has 2 training rows and 3 folds need 3 of every"):
         classify({"all": features}, {"all": labels}, METHODS["adam"])
-
-
-def test_rows_that_are_too_few_to_hold_any_out_are_refused() -> None:
-    features, labels = examples(18, classes=2)
-    rows = Rows.of(features, labels, torch.float64)
-    with pytest.raises(ValueError, match=r"18 training rows are too few .* at least 20"):
-        softmax.fit(rows, [Fold(np.arange(18), None, (0.1,))], TRAINING, seed=1)
-
-
-# Real data, the whole protocol: minutes, most of them for the plain version

@@ -18,6 +18,8 @@ from pipeline.senteval.transfer_readers import TransferData, read_transfer
 from tests.real import REAL, needs_real_data
 from tests.senteval import unbatched
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def word_vectors(sentences: list[str]) -> np.ndarray:
     """Sums of a random vector of each word: an encoder that needs no model, in float64."""

@@ -16,10 +16,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.train import main
 from pipeline.training.curve import COLUMNS
 from pipeline.version import folder_version
-from tests.tiny import (
-    LONGEST,
-    TRAINING_LENGTH,
-)
+from tests.tiny import LONGEST, TRAINING_LENGTH
 from tests.training.lab import (
     EVERY,
     STEPS,
