@@ -124,10 +124,16 @@ _CHARTS = """
         }
         chart.after(tools);
     };
+    // Gradio's place for a chart that is not drawn yet has a name but no role.
+    const nameEmpty = (place) => {
+        place.setAttribute('role', 'img');
+        place.setAttribute('aria-label', 'A chart that is not drawn yet');
+    };
     let waiting = false;
     const look = () => {
         waiting = false;
         document.querySelectorAll('.js-plotly-plot').forEach(equip);
+        document.querySelectorAll('.empty[aria-label]:not([role])').forEach(nameEmpty);
     };
     const later = () => {
         if (!waiting) { waiting = true; window.setTimeout(look, 100); }

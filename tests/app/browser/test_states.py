@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.app.browser.alone import page_alone
-from tests.app.browser.chromium import VIEWS, visiting
+from tests.app.browser.chromium import VIEWS, serious, visiting
 from tests.app.browser.conftest import load_page, write_demo_params
 from tests.serve.e2e.process import Server, running
 
@@ -73,6 +73,18 @@ def test_with_keys_the_page_asks_for_one_and_forwards_it(
         key.press("Enter")
         expect(page.locator("#pair-scores .cosine")).to_have_count(2)
         visit.hold("key")
+
+
+def test_the_page_is_accessible_before_its_charts_are_drawn(
+    browser: Browser, server: Server
+) -> None:
+    with visiting(browser) as visit:
+        # What draws them is fetched with the first chart; here it never comes.
+        visit.page.route("**/PlotlyPlot*", lambda _: None)
+        page = visit.open(f"{server.url}/demo/")
+        expect(page.locator("#pair-scores .cosine")).to_have_count(2)
+        expect(page.get_by_role("img", name="A chart that is not drawn yet")).to_be_visible()
+        assert not serious(page)
 
 
 def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
