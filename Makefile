@@ -54,7 +54,7 @@ check: setup
 
 test: check
 	@command -v chromium > /dev/null || echo 'Chromium is not installed: the tests of the demo in a browser are skipped (apt-get install chromium).'
-	OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 2 --dist loadfile --no-loadscope-reorder
 
 pictures: setup
 	$(VENV)/bin/python -m benchmarks.demo --out results/serving/demo.json --pictures docs/images

@@ -5,6 +5,7 @@ What is not expected keeps its traceback.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ def run_stage(
     Returns:
         0, or 1 for an error that is the input's or the machine's, or 130 for Ctrl-C.
     """
+    if not gc.isenabled():
+        gc.freeze()  # what was imported, also at the end
+        gc.enable()
     try:
         function()
     except (ValueError, OSError) as error:

@@ -1,11 +1,26 @@
 """Tiny backbones, once a session; see tests/tiny.py."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.tiny import write_bert, write_roberta
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first, so that no process is left alone with one."""
+
+    def slow(of_file: Sequence[pytest.Item]) -> int:
+        return sum(item.get_closest_marker("slow") is not None for item in of_file)
+
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    items[:] = [
+        item for of_file in sorted(files.values(), key=slow, reverse=True) for item in of_file
+    ]
 
 
 @pytest.fixture(scope="session")

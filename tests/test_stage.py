@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +12,7 @@ import torch
 
 from pipeline import compare, evaluate, prepare, train
 from pipeline.stage import run_stage
+from tests.tiny import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,3 +75,34 @@ def test_ctrl_c_ends_every_stage_with_130_and_one_sentence(
     monkeypatch.setattr(stage, "_run", failing(KeyboardInterrupt()))
     assert stage.main(ARGUMENTS[stage].split()) == 130  # type: ignore[attr-defined,index]
     assert capsys.readouterr().err.startswith(f"{name.removeprefix('pipeline.')}: interrupted; ")
+
+
+class TestCollector:
+    """It is off while a command imports, and on for everything else."""
+
+    @pytest.mark.parametrize(
+        ("command", "on"),
+        [(["-m", "pipeline.bounds"], "False"), (["-c", "import pipeline.bounds"], "True")],
+        ids=["command", "library"],
+    )
+    def test_it_is_off_where_a_command_begins(self, command: list[str], on: str) -> None:
+        run = subprocess.run(
+            [sys.executable, "-i", *command],
+            input="import gc; print(gc.isenabled())",
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+            timeout=60,
+        )
+        assert run.stdout == f"{on}\n"
+
+    def test_it_is_on_while_a_stage_runs(self) -> None:
+        seen: list[bool] = []
+        gc.disable()
+        try:
+            run_stage("name", lambda: seen.append(gc.isenabled()))
+        finally:
+            gc.enable()
+            gc.unfreeze()
+        assert seen == [True]

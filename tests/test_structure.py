@@ -85,6 +85,24 @@ def test_modules_stay_small(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").split("\n")) <= LONGEST
 
 
+COMMANDS = [
+    path
+    for path in MODULES
+    if path.is_relative_to(ROOT / "pipeline") and "__main__" in path.read_text("utf-8")
+]
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_every_command_is_run_as_a_stage(path: Path) -> None:
+    """Which ends it with one sentence, and turns on what `pipeline/__init__.py` turned off."""
+    names = {
+        node.id
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Name)
+    }
+    assert "run_stage" in names
+
+
 # What reads settings, shows progress or writes files decides no result.
 NO_RESULT = (
     "atomic",

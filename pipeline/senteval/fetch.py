@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from pipeline.senteval.known import check
 from pipeline.senteval.selection import select
 from pipeline.senteval.sources import ARCHIVES, task_files
 from pipeline.senteval.sts_files import DataError
+from pipeline.stage import run_stage
 
 if TYPE_CHECKING:
     from pipeline.senteval.known import Label
@@ -60,13 +60,13 @@ def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Labe
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Command line; 0 if the folder was written, 1 with one sentence if not."""
+    """Command line; 0 if the folder was written."""
     options = _parser().parse_args(argv)
-    try:
-        labels = fetch(options.source, options.out, options.revision)
-    except (ValueError, OSError) as error:
-        print(f"fetch: {error}", file=sys.stderr)
-        return 1
+    return run_stage("fetch", lambda: _run(options))
+
+
+def _run(options: argparse.Namespace) -> None:
+    labels = fetch(options.source, options.out, options.revision)
     for task in FOLDERS:
         print(f"{task:8}{labels.get(task, 'missing')}")
     others = [task for task, label in labels.items() if label == "other"]
@@ -76,7 +76,6 @@ def main(argv: list[str] | None = None) -> int:
             "must not be put beside published ones."
         )
     print(f"Written to {options.out}.")
-    return 0
 
 
 def _located(source: str, revision: str | None) -> Path:

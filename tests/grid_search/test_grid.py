@@ -142,9 +142,9 @@ def project(tmp_path: Path) -> Project:
 def test_a_tiny_grid_through_dvcs_queue_runs_once(project: Project) -> None:
     command = [
         sys.executable, "-m", "pipeline.grid", "--objective", "vicreg_modified", "--profile",
-        "sample", "--out", "results/grid", "--batch-sizes", "8", "16", "--learning-rates", "1e-3",
-        "--margins", "0.3", "--temperatures", "0.05", "--ratios", "1", "1.5", "--poll-seconds", "1",
-        "--set", "train.steps=2", "train.evaluate_every=1",
+        "sample", "--out", "results/grid", "--batch-sizes", "8", "--learning-rates", "1e-3", "1e-4",
+        "--margins", "0.3", "--temperatures", "0.05", "--ratios", "1", "1.5", "--poll-seconds", "5",
+        "--set", "train.steps=2", "train.evaluate_every=1", "evaluate.tasks=sts",
     ]  # fmt: skip
     project.done(*command)
     table = project.folder / "results/grid/vicreg_modified.json"
@@ -160,7 +160,7 @@ def test_a_tiny_grid_through_dvcs_queue_runs_once(project: Project) -> None:
     picked = json.loads(first)["stages"][1]["best"]
     project.done("dvc", "exp", "apply", picked["experiment"])
     params = yaml.safe_load((project.folder / "params.yaml").read_text("utf-8"))
-    assert params["train"]["batch_size"] == picked["settings"]["batch_size"]
+    assert params["train"]["learning_rate"] == picked["settings"]["learning_rate"]
     assert params["objectives"]["vicreg_modified"]["ratio"] == picked["settings"]["ratio"]
     metrics = json.loads((project.folder / "metrics/vicreg_modified/42.json").read_text("utf-8"))
     assert metrics["dev_spearman"] == picked["dev_spearman"]

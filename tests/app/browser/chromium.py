@@ -32,6 +32,9 @@ FLAGS = [
 ]
 PATIENCE = 30_000  # milliseconds that an expectation may take on a busy machine
 SCREENSHOTS = Path(__file__).parents[3] / ".screenshots"
+# Nothing moves but what moves for ever, such as a sign that something is being fetched.
+_STILL = """() => document.getAnimations().every((one) =>
+    one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"""
 _LOCAL = re.compile(r"(https?://127\.0\.0\.1[:/]|data:|blob:)")
 
 expect.set_options(timeout=PATIENCE)
@@ -82,17 +85,22 @@ class Visit:
         expect(drawn).to_be_visible()
         expect(drawn).to_have_attribute("aria-label", re.compile(f"{re.escape(alt)}."))
 
+    def settle(self) -> None:
+        """Wait until what changed last is there and has faded in."""
+        self.page.wait_for_timeout(300)
+        expect(self.page.locator(".pending")).to_have_count(0)
+        self.page.wait_for_function(_STILL)
+
     def hold(self, name: str) -> None:
         """What must be true of every page at any time, light and dark; keeps pictures of it."""
-        self.page.wait_for_timeout(500)  # what changed last has faded in
-        expect(self.page.locator(".pending")).to_have_count(0)
+        self.settle()
         assert not self.problems, "\n".join(self.problems)
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= self.view.width, f"the page is {wide} px wide"
         SCREENSHOTS.mkdir(exist_ok=True)
         for dark in (not self.view.dark, self.view.dark):
             self.page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
-            self.page.wait_for_timeout(300)
+            self.settle()
             scheme = "dark" if dark else "light"
             file = SCREENSHOTS / f"{name}-{self.view.name}-{scheme}.png"
             self.page.screenshot(path=file, full_page=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.tiny import corpus
@@ -20,6 +21,8 @@ from tests.tiny import corpus
 if TYPE_CHECKING:
     from tests.app.browser.chromium import Visit
     from tests.serve.e2e.process import Server
+
+pytestmark = pytest.mark.slow
 
 
 def cosine(server: Server, model: str, first: str, second: str) -> float:

@@ -21,7 +21,7 @@ LIMITS = {
     "items": 2048,
     "tokens": 300_000,
     "body_bytes": 262_144,
-    "body_seconds": 1.5,
+    "body_seconds": 3.0,
     "all_bodies_bytes": 1_000_000,
     "queue_texts": 4096,
     "wait_seconds": 60.0,

@@ -12,7 +12,7 @@ import pytest
 
 from tests.serve.e2e.process import eventually, running
 from tests.serve.e2e.store import long_texts, write_params
-from tests.serve.e2e.wire import Connection, post
+from tests.serve.e2e.wire import PATIENCE, Connection, post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 EMBEDDINGS = "/v1/embeddings"
 SHORT = {"model": "first-1", "input": "A man is playing a guitar."}
 REQUESTS, TEXTS = 16, 10
-DRAIN = 1.5
+DRAIN = 4.0  # seconds; a busy machine answers within a few tenths
 
 
 def ended_cleanly(server: Server) -> bool:
@@ -55,7 +55,7 @@ def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(
         begun = time.monotonic()
         eventually(lambda: server.readiness() == 503, DRAIN)
         late = pool.submit(server.post, EMBEDDINGS, SHORT)
-        time.sleep(0.6 * DRAIN)
+        time.sleep(0.25 * DRAIN)
         models = server.get("/v1/models")
         still_draining = time.monotonic() - begun < DRAIN
         answers = [future.result() for future in waiting]
@@ -64,7 +64,7 @@ def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(
     assert {len(answer.embeddings) for answer in answers} == {TEXTS}
     assert still_draining
     assert (models.status, late.result().status) == (200, 200)
-    assert server.process.wait(20) == 0
+    assert server.process.wait(PATIENCE) == 0
     assert time.monotonic() - begun > DRAIN
     assert ended_cleanly(server)
 
@@ -80,7 +80,7 @@ def test_who_does_not_read_an_answer_cannot_keep_it_from_ending(
         connection.send(post("/v1/similarity", content))
         connection.wait()
         server.process.send_signal(signal.SIGTERM)
-        psutil.wait_procs([server.process], 15)
+        psutil.wait_procs([server.process], PATIENCE)
         assert not server.process.is_running()
 
 
@@ -97,7 +97,7 @@ def doomed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def test_a_killed_worker_is_replaced(doomed: Server) -> None:
     killed = doomed.worker
     killed.kill()
-    killed.wait(10)
+    killed.wait(PATIENCE)
     doomed.wait_for(200)
     assert doomed.worker.pid != killed.pid
     assert doomed.post(EMBEDDINGS, SHORT).status == 200
@@ -105,6 +105,6 @@ def test_a_killed_worker_is_replaced(doomed: Server) -> None:
 
 def test_sigint_ends_it_quietly_and_leaves_no_process(doomed: Server) -> None:
     everyone = doomed.tree
-    assert doomed.stop(signal.SIGINT, 20) == 0
+    assert doomed.stop(signal.SIGINT) == 0
     assert ended_cleanly(doomed)
     assert not [process for process in everyone if process.is_running()]

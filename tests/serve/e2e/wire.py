@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -89,6 +90,11 @@ class Connection:
     def wait(self) -> None:
         """Until an answer has begun."""
         assert self._stream.peek(1)
+
+    @property
+    def answering(self) -> bool:
+        """Whether an answer has begun that nothing was read of."""
+        return bool(select.select([self._socket], [], [], 0)[0])
 
     def interim(self) -> int:
         """The status of an answer that only says to go on."""
