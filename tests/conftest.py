@@ -1,4 +1,4 @@
-"""Tiny backbones, once a session; see tests/tiny.py."""
+"""The order of the tests, and tiny backbones, once a session; see tests/tiny.py."""
 
 import shutil
 from collections.abc import Sequence
