@@ -198,8 +198,10 @@ class TestOutput:
     def test_the_input_itself_and_its_folder(
         self, tiny_bert: Path, tmp_path: Path, capsys: Said
     ) -> None:
-        source = write_parquet(tmp_path / "in.parquet")
-        for given in (source, tmp_path):
+        folder = tmp_path / "in"
+        folder.mkdir()
+        source = write_parquet(folder / "in.parquet")
+        for given in (source, folder):
             said = refused(capsys, given, source, tiny_bert)
             assert said == f"OUTPUT: {source} lies in INPUT, {given}; write elsewhere."
 
