@@ -211,7 +211,7 @@ def main() -> None:
     if options.words:
         encode = word_vectors(options.words)
     else:
-        from pipeline.encoder import SentenceEncoder  # noqa: PLC0415 - slow, and not always needed
+        from pipeline.encoder.encoder import SentenceEncoder  # noqa: PLC0415 - slow, and not always needed
 
         encode = SentenceEncoder.load(options.encoder, device="cpu").encode
     known: dict[str, Measure] = {"ours": ours, "logistic": logistic, "unbatched": unbatched}

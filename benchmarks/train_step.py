@@ -38,10 +38,10 @@ from benchmarks.train_peers import tables
 from benchmarks.train_peers.contestants import PEERS
 from benchmarks.train_peers.run import Run
 from benchmarks.train_peers.sizes import SIZES
-from pipeline.atomic import check_writable
+from pipeline.machine.files import check_writable
+from pipeline.machine.stage import run_stage
+from pipeline.machine.strict import unknown
 from pipeline.objectives import OBJECTIVES
-from pipeline.stage import run_stage
-from pipeline.strict import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

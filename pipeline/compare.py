@@ -13,14 +13,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pipeline.atomic import check_writable, write_together
-from pipeline.comparison.curves import read_curves, rows_for_dvc
-from pipeline.comparison.numbers import dev_scores, order, rows, twins
-from pipeline.comparison.plot import draw
-from pipeline.comparison.runs import read_runs
-from pipeline.comparison.tables import Comparison, as_json, as_markdown
-from pipeline.figures import FORMATS, image
-from pipeline.stage import run_stage
+from pipeline.machine.files import check_writable, write_together
+from pipeline.machine.stage import run_stage
+from pipeline.results.curves import read_curves, rows_for_dvc
+from pipeline.results.figures import FORMATS, image
+from pipeline.results.numbers import dev_scores, order, rows, twins
+from pipeline.results.plot import draw
+from pipeline.results.runs import read_runs
+from pipeline.results.tables import Comparison, as_json, as_markdown
 
 WRITTEN = ("comparison.md", "comparison.json", "curves.json", *(f"curves.{k}" for k in FORMATS))
 

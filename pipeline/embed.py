@@ -22,13 +22,13 @@ from pipeline.embedding.opening import PARQUET, open_source
 from pipeline.embedding.parts import SHEET, WHOLE, Parts, open_parts, was_finished
 from pipeline.embedding.plan import Plan
 from pipeline.embedding.source import EmbedError, Source, digest
-from pipeline.stage import run_stage
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
+from pipeline.machine.stage import run_stage
 
 if TYPE_CHECKING:
     import argparse
 
-    from pipeline.encoder import SentenceEncoder
+    from pipeline.encoder.encoder import SentenceEncoder
 
 INTERRUPTED = "the same command goes on after the last finished chunk."
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from pipeline.atomic import check_apart, check_writable, write_together
-from pipeline.encoder import SentenceEncoder
-from pipeline.evaluation.arguments import parser
-from pipeline.evaluation.display import Display
-from pipeline.evaluation.tables import notes, tables
-from pipeline.metrics import Measured, metrics, scores_archive
-from pipeline.origin import read_origin
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.record import read_origin
+from pipeline.encoder.version import folder_version
+from pipeline.machine.files import check_apart, check_writable, write_together
+from pipeline.machine.stage import run_stage
+from pipeline.results.evaluate_options import parser
+from pipeline.results.evaluate_progress import Display
+from pipeline.results.evaluate_tables import notes, tables
+from pipeline.results.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.sts import DataError
-from pipeline.stage import run_stage
-from pipeline.version import folder_version
 
 if TYPE_CHECKING:
     import argparse

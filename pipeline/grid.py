@@ -14,14 +14,14 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from pipeline.atomic import check_writable, write_together
 from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings
 from pipeline.grid_search.completion import Experiments, complete
 from pipeline.grid_search.experiments import DvcExperiments
 from pipeline.grid_search.outcomes import PENDING, Outcomes, State, count
 from pipeline.grid_search.request import Request, RequestError, resolve
 from pipeline.grid_search.tables import Stage, as_json, as_markdown
-from pipeline.stage import run_stage
+from pipeline.machine.files import check_writable, write_together
+from pipeline.machine.stage import run_stage
 
 # Li, Zhang & Nie 2024, appendix on the settings.
 VALUES = {

@@ -4,7 +4,7 @@
         --margin 0.3 --temperatures 0.01 0.05 0.3 --steps 0.1 0.5 --out FILE.json
 
 Any encoder that was trained on the prepared folder's tokens, and the untrained backbone. What is
-measured stands in `pipeline.analysis.held_out.measurements`.
+measured stands in `pipeline.paper.held_out.measurements`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.progress import track
 
-from pipeline.analysis.held_out.arguments import parser
-from pipeline.analysis.held_out.dropout_views import HeldOutError, complete_batches, dropout_views
-from pipeline.analysis.held_out.measurements import GATE, Settings, measure
-from pipeline.atomic import check_writable, write_atomically
-from pipeline.device import describe
-from pipeline.encoder import SentenceEncoder, locate
-from pipeline.origin import read_origin
-from pipeline.prepared import Meta
-from pipeline.processor import processor
-from pipeline.stage import run_stage
-from pipeline.tokens import TokenArrays
+from pipeline.data.prepared import Meta
+from pipeline.data.tokens import TokenArrays
+from pipeline.encoder.encoder import SentenceEncoder, locate
+from pipeline.encoder.record import read_origin
+from pipeline.encoder.version import folder_version
+from pipeline.machine.device import describe
+from pipeline.machine.files import check_writable, write_atomically
+from pipeline.machine.processor import processor
+from pipeline.machine.stage import run_stage
+from pipeline.paper.held_out.arguments import parser
+from pipeline.paper.held_out.dropout_views import HeldOutError, complete_batches, dropout_views
+from pipeline.paper.held_out.measurements import GATE, Settings, measure
 from pipeline.training.network import attend_with_dropout, refuse_without_dropout
-from pipeline.version import folder_version
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
-    from pipeline.layout import Pooling
+    from pipeline.encoder.folder import Pooling
     from pipeline.objectives.views import Views
 
 

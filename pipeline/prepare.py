@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline import config
-from pipeline.atomic import check_apart, check_writable, replacing, write_atomically
-from pipeline.corpus import Corpus, read
-from pipeline.prepared import Meta, PrepareError, Report, as_json, histogram
-from pipeline.stage import run_stage
-from pipeline.tokenise import load_tokenizer, tokenise, vocabulary_size
+from pipeline.config import load as config
+from pipeline.data.prepared import Meta, PrepareError, Report, as_json, histogram
+from pipeline.data.sentences import Corpus, read
+from pipeline.data.tokenizing import load_tokenizer, tokenise, vocabulary_size
+from pipeline.machine.files import check_apart, check_writable, replacing, write_atomically
+from pipeline.machine.stage import run_stage
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from pipeline.tokens import TokenArrays
+    from pipeline.data.tokens import TokenArrays
 
 
 def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml

@@ -15,15 +15,15 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline import config
-from pipeline.analysis.exhibit import write_exhibits
-from pipeline.analysis.report.exhibits import study_exhibits
-from pipeline.analysis.report.page import as_page
-from pipeline.analysis.report.study import read_study
-from pipeline.analysis.report.text import TITLE, Figure, Material, as_markdown
-from pipeline.atomic import check_writable, write_together
+from pipeline.config import load as config
+from pipeline.machine.files import check_writable, write_together
+from pipeline.machine.stage import run_stage
+from pipeline.paper.figure import write_exhibits
+from pipeline.paper.report.exhibits import study_exhibits
+from pipeline.paper.report.page import as_page
+from pipeline.paper.report.study import read_study
+from pipeline.paper.report.text import TITLE, Figure, Material, as_markdown
 from pipeline.senteval.sts import DataError
-from pipeline.stage import run_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

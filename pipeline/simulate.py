@@ -12,26 +12,26 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.analysis import lemma
-from pipeline.analysis.exhibit import write_exhibits
-from pipeline.analysis.simulation.figures import (
+from pipeline.config.load import load
+from pipeline.machine.files import check_writable
+from pipeline.machine.stage import run_stage
+from pipeline.paper import lemma
+from pipeline.paper.figure import write_exhibits
+from pipeline.paper.simulation.figures import (
     dissipation_exhibit,
     ratio_exhibit,
     share_exhibit,
 )
-from pipeline.analysis.simulation.lemma_figure import lemma_exhibit
-from pipeline.analysis.simulation.numbers import at_means, hardest_share, mean_dissipation
-from pipeline.atomic import check_writable
-from pipeline.config import load
-from pipeline.figures import FORMATS
-from pipeline.stage import run_stage
+from pipeline.paper.simulation.lemma_figure import lemma_exhibit
+from pipeline.paper.simulation.numbers import at_means, hardest_share, mean_dissipation
+from pipeline.results.figures import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pipeline.analysis.exhibit import Exhibit
+    from pipeline.config.schema import SimulationParams
     from pipeline.objectives import Objective
-    from pipeline.params import SimulationParams
+    from pipeline.paper.figure import Exhibit
 
 EXHIBITS = ("dissipation", "hardest_share", "ratio", "lemma")
 # Random cases of Lemma 1's check, for each step length.

@@ -14,17 +14,17 @@ from typing import Any
 
 import torch
 
-from pipeline import config
-from pipeline.atomic import replacing, write_together
-from pipeline.batches import batch_indices, cutter
-from pipeline.device import autocast_dtype, resolve
-from pipeline.encoder import SentenceEncoder
+from pipeline.config import load as config
+from pipeline.data.batches import batch_indices, cutter
+from pipeline.data.tokens import TokenArrays
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.machine.device import autocast_dtype, resolve
+from pipeline.machine.files import replacing, write_together
+from pipeline.machine.stage import run_stage
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.senteval.sts_files import read_sts_benchmark
-from pipeline.stage import run_stage
-from pipeline.tokens import TokenArrays
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
-from pipeline.training.curve import DYNAMICS, as_csv
+from pipeline.training.curves import DYNAMICS, as_csv
 from pipeline.training.dev import CollapseError, DevSet
 from pipeline.training.display import Report, progress_bar
 from pipeline.training.identity import Identity, identify

@@ -10,17 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
 from serve.encoders.cards import training_record
 from serve.encoders.exported import pad
+from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError, invalid
 from serve.installed import is_installed
-from serve.registry import ServedEncoder
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from pipeline.encoder import SentenceEncoder
+    from pipeline.encoder.encoder import SentenceEncoder
     from pipeline.objectives import Objective
 
 # Encoders that are kept loaded in torch, for their dropout.
@@ -108,7 +108,7 @@ class Dropout:
         """
         import torch  # noqa: PLC0415 - on first use
 
-        from pipeline.encoder import pool  # noqa: PLC0415 - brings torch
+        from pipeline.encoder.encoder import pool  # noqa: PLC0415 - brings torch
 
         padded = pad(list(rows), encoder.exported.description.padding_id)
         ids, mask = (torch.from_numpy(part) for part in padded)
@@ -140,7 +140,7 @@ class Dropout:
             self._loaded = {name: one for name, one in self._loaded.items() if name in served}
 
     def _load(self, encoder: ServedEncoder) -> "SentenceEncoder":
-        from pipeline.encoder import SentenceEncoder  # noqa: PLC0415 - brings torch
+        from pipeline.encoder.encoder import SentenceEncoder  # noqa: PLC0415 - brings torch
 
         loaded = self._loaded.pop(encoder.version, None)
         if loaded is None:

@@ -2,12 +2,12 @@
 
 import threading
 
-from pipeline.cores import usable_cores
-from serve.batcher import Batcher
+from pipeline.machine.cores import usable_cores
+from serve.batching.batcher import Batcher
 from serve.batching.cache import EmbeddingCache
+from serve.encoders.registry import Registry
 from serve.errors import ApiError
 from serve.metrics import Metrics
-from serve.registry import Registry
 from serve.settings import ServeParams
 
 

@@ -25,7 +25,7 @@ from bentoml.exceptions import BentoMLConfigException
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.yaml_file import ConfigError
+from pipeline.machine.yaml_file import ConfigError
 from serve import settings
 from serve.installed import is_installed
 
@@ -84,11 +84,11 @@ class TriadService:
     """Embeddings and similarities of sentences by original and modified encoders."""
 
     def __init__(self) -> None:
+        from serve.api.app import create_api  # noqa: PLC0415 - not in the supervisor's memory
+        from serve.api.connections import adapt_connections  # noqa: PLC0415
+        from serve.api.logs import configure  # noqa: PLC0415
         from serve.demo import Demo  # noqa: PLC0415
         from serve.engine import Engine  # noqa: PLC0415
-        from serve.http.app import create_api  # noqa: PLC0415 - not in the supervisor's memory
-        from serve.http.connections import adapt_connections  # noqa: PLC0415
-        from serve.http.logs import configure  # noqa: PLC0415
 
         configure()
         adapt_connections()

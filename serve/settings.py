@@ -1,7 +1,7 @@
 """The service's settings: section `serve` of params.yaml, and the environment's secrets.
 
-Not here: the settings of training and evaluation (pipeline/config.py), which the service neither
-needs nor checks.
+Not here: the settings of training and evaluation (pipeline/config), which the service neither needs
+nor checks.
 """
 
 import ipaddress
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.bounds import number
-from pipeline.strict import section
-from pipeline.yaml_file import ConfigError, read_yaml, refuse
+from pipeline.machine.bounds import number
+from pipeline.machine.strict import section
+from pipeline.machine.yaml_file import ConfigError, read_yaml, refuse
 
 BackendChoice = Literal[
     "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.atomic import write_atomically
+from pipeline.encoder.version import folder_version
 from pipeline.evaluate import identify, main
-from pipeline.metrics import Measured, average_label, data_name, metrics, scores_archive
+from pipeline.machine.files import write_atomically
+from pipeline.results.metrics import Measured, average_label, data_name, metrics, scores_archive
 from pipeline.senteval.benchmark import Result
 from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore
 from pipeline.senteval.transfer import TransferResult, TransferScore
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
-from pipeline.version import folder_version
 
 ROOT = Path(__file__).parents[1]
 BACKBONE = ROOT / "backbones" / "bert-mini-wiki"

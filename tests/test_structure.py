@@ -1,57 +1,98 @@
-"""What may import what, and what the training and evaluation stages need installed."""
+"""Which room may import which, and what training and evaluation need installed."""
 
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-OURS = {"pipeline", "serve", "app"}
-MAY_IMPORT = {
-    "pipeline": {"pipeline"},
-    "serve": {
-        "serve",
-        "app",
-        "pipeline.atomic",
-        "pipeline.bounds",
-        "pipeline.cores",
-        "pipeline.encoder",
-        "pipeline.layout",
-        "pipeline.objectives",
-        "pipeline.senteval",
-        "pipeline.strict",
-        "pipeline.version",
-        "pipeline.yaml_file",
-    },
-    "app": {"app"},
-}
+OURS = ("pipeline", "serve", "app")
+# A room may import those below it. A module that lies in no room is a stage or a command: on top.
+ROOMS = (
+    "pipeline.embedding pipeline.grid_search",
+    "pipeline.paper",
+    "pipeline.results",
+    "pipeline.training",
+    "pipeline.config",
+    "pipeline.senteval",
+    "pipeline.encoder",
+    "pipeline.data",
+    "pipeline.objectives",
+    "pipeline.machine",
+)
+# What the service takes of the pipeline.
+FOR_SERVE = {"encoder", "machine", "objectives", "senteval"}
 
 
-def imported(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in names if name.split(".")[0] in OURS}
+def modules(package: str) -> Iterator[tuple[str, set[str]]]:
+    """Each module of a package, and the modules of ours that it imports."""
+    for path in sorted((ROOT / package).rglob("*.py")):
+        names: set[str] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        yield module, {name for name in names if name.split(".")[0] in OURS}
 
 
-def allowed(name: str, packages: set[str]) -> bool:
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
+def room(module: str) -> str:
+    """`pipeline.results` for what lies in that folder, the module itself for a stage."""
+    parts = module.split(".")
+    place = ROOT.joinpath(*parts[:2])
+    return ".".join(parts[:2]) if place.is_dir() else module
 
 
-MODULES = sorted(path for package in OURS for path in (ROOT / package).rglob("*.py"))
+def level(place: str) -> int:
+    """How deep a room lies: a stage on top."""
+    return next((i for i, names in enumerate(ROOMS) if place in names.split()), -1)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_package_imports_only_what_it_may(path: Path) -> None:
-    package = path.relative_to(ROOT).parts[0]
-    wrong = {name for name in imported(path) if not allowed(name, MAY_IMPORT[package])}
+def test_a_room_of_the_pipeline_imports_only_those_below_it() -> None:
+    wrong = [
+        f"{module} imports {name}"
+        for module, names in modules("pipeline")
+        for name in names
+        if name.split(".")[0] != "pipeline"
+        or (level(room(module)) >= level(room(name)) and room(name) != room(module))
+    ]
     assert not wrong
+
+
+def test_every_room_of_the_pipeline_has_its_level() -> None:
+    folders = {room(module) for module, _ in modules("pipeline") if module.count(".") > 1}
+    assert folders == {name for names in ROOMS for name in names.split()}
+
+
+def test_serve_takes_little_of_the_pipeline_and_app_nothing() -> None:
+    wrong = [
+        f"{module} imports {name}"
+        for module, names in modules("serve")
+        for name in names
+        if name.startswith("pipeline.") and name.split(".")[1] not in FOR_SERVE
+    ]
+    wrong += [
+        f"{module} imports {name}"
+        for module, names in modules("app")
+        for name in names
+        if not name.startswith("app")
+    ]
+    assert not wrong
+
+
+def test_no_two_rooms_of_the_service_import_each_other() -> None:
+    arrows = {
+        (room(module), room(name))
+        for module, names in modules("serve")
+        for name in names
+        if name.startswith("serve.") and module.count(".") > 1
+    }
+    assert not {(a, b) for a, b in arrows if a != b and (b, a) in arrows}
 
 
 # A bare GPU image has neither these nor our plotting.
@@ -77,61 +118,7 @@ def test_training_and_evaluation_import_on_a_bare_gpu_image() -> None:
     assert run.stdout == "both import\n", run.stderr
 
 
-LONGEST = 250
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_stay_small(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").split("\n")) <= LONGEST
-
-
-COMMANDS = [
-    path
-    for path in MODULES
-    if path.is_relative_to(ROOT / "pipeline") and "__main__" in path.read_text("utf-8")
-]
-
-
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
-def test_every_command_is_run_as_a_stage(path: Path) -> None:
-    """Which ends it with one sentence, and turns on what `pipeline/__init__.py` turned off."""
-    names = {
-        node.id
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Name)
-    }
-    assert "run_stage" in names
-
-
-# What reads settings, shows progress or writes files decides no result.
-NO_RESULT = (
-    "atomic",
-    "bounds",
-    "config",
-    "evaluation",
-    "hub",
-    "params",
-    "stage",
-    "strict",
-    "yaml_file",
-)
-
-
-def deciding(module: str, seen: set[str]) -> set[str]:
-    """Modules of ours that decide what a module computes, itself included.
-
-    What a package's `__init__` imports for others is not followed.
-    """
-    file = (ROOT / Path(*module.split("."))).with_suffix(".py")
-    known = module in seen or module.split(".")[1:2] in [[name] for name in NO_RESULT]
-    if file.is_file() and not known:
-        seen.add(module)
-        for name in imported(file):
-            deciding(name, seen)
-    return seen
-
-
-# Stages by file, and the module that each runs.
+# The command that each stage runs, by file of the pipeline.
 STAGES = {
     "dvc.yaml": {name: name for name in ("prepare", "train", "evaluate", "compare")},
     "analysis/dvc.yaml": {
@@ -144,29 +131,32 @@ STAGES = {
         "report": "report",
     },
 }
+# These decide no result: params.yaml is a dependency by its keys, and files are files.
+NO_RESULT = {"pipeline.config", "pipeline.machine"}
+
+
+def deciding(module: str, imports: dict[str, set[str]]) -> set[str]:
+    """The rooms, and the stage itself, that decide what a stage computes."""
+    seen: set[str] = set()
+    left = [module]
+    while left:
+        name = left.pop()
+        known = next((m for m in (name, name.rpartition(".")[0]) if m in imports), None)
+        if known is not None and known not in seen and room(known) not in NO_RESULT:
+            seen.add(known)
+            left += imports[known]
+    return {room(name) for name in seen}
 
 
 @pytest.mark.parametrize("file", STAGES)
-def test_every_stage_is_checked(file: str) -> None:
-    assert set(yaml.safe_load((ROOT / file).read_text("utf-8"))["stages"]) == set(STAGES[file])
-
-
-@pytest.mark.parametrize(
-    ("file", "stage"), [(file, stage) for file, stages in STAGES.items() for stage in stages]
-)
-def test_dvc_reruns_a_stage_when_code_that_decides_its_result_changes(
-    file: str, stage: str
-) -> None:
-    pipeline = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))
-    watched = [dep.removesuffix(".py") for dep in pipeline["stages"][stage]["deps"]]
-    needed = {
-        module.replace(".", "/") for module in deciding(f"pipeline.{STAGES[file][stage]}", set())
-    }
-    unwatched = {
-        module
-        for module in needed
-        if not any(module == dep or module.startswith(f"{dep}/") for dep in watched)
-    }
-    assert not unwatched
-    code = [dep for dep in pipeline["stages"][stage]["deps"] if dep.startswith("pipeline/")]
-    assert all((ROOT / dep).exists() for dep in code)
+def test_dvc_reruns_a_stage_when_code_that_decides_its_result_changes(file: str) -> None:
+    stages = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
+    assert set(stages) == set(STAGES[file])
+    imports = dict(modules("pipeline"))
+    for stage, command in STAGES[file].items():
+        watched = {dep for dep in stages[stage]["deps"] if dep.startswith("pipeline/")}
+        needed = deciding(f"pipeline.{command}", imports)
+        files = {name.replace(".", "/") for name in needed}
+        missing = {f for f in files if f not in watched and f"{f}.py" not in watched}
+        assert not missing, stage
+        assert all((ROOT / dep).exists() for dep in watched)

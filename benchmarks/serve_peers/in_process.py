@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.serve_peers import peers
 from benchmarks.serve_peers.texts import ROOT
-from pipeline.cores import usable_cores
+from pipeline.machine.cores import usable_cores
 from serve import settings
 from serve.encoders.exported import pad
+from serve.encoders.registry import Registry, ServedEncoder
 from serve.metrics import Metrics
-from serve.registry import Registry, ServedEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from benchmarks.serve_peers import machine
-from pipeline.device import describe
+from pipeline.machine.device import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from benchmarks.train_peers.task import SEED, TEMPERATURE, Loop
+from pipeline.config.schema import BackboneParams
 from pipeline.objectives import OBJECTIVES
-from pipeline.params import BackboneParams
 from pipeline.training import network as training_network
 from pipeline.training.compilation import compiles
 from pipeline.training.processes import ALONE

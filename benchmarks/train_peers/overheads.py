@@ -18,7 +18,7 @@ from benchmarks.train_peers.clock import seconds
 from benchmarks.train_peers.ours import Ours
 from benchmarks.train_peers.rounds import say
 from benchmarks.train_peers.task import SEED
-from pipeline.device import autocast_dtype
+from pipeline.machine.device import autocast_dtype
 from pipeline.objectives import OBJECTIVES, Objective
 from pipeline.training.compilation import compiled, compiles
 from pipeline.training.dynamics import dynamics

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from benchmarks.train_peers.precision import Precision, multiplying
 from benchmarks.train_peers.task import SEED, TEMPERATURE, Loop
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.training.compilation import compiles
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import torch
 
-from pipeline.device import autocast_dtype
+from pipeline.machine.device import autocast_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

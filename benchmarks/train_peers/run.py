@@ -18,8 +18,8 @@ from benchmarks.train_peers.peak import reference
 from benchmarks.train_peers.rounds import Contest, say
 from benchmarks.train_peers.sizes import SIZES
 from benchmarks.train_peers.task import Task, train_settings
-from pipeline.atomic import write_atomically
-from pipeline.device import autocast_dtype, resolve
+from pipeline.machine.device import autocast_dtype, resolve
+from pipeline.machine.files import write_atomically
 from pipeline.training.compilation import compiles
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.train_peers.sizes import EMBEDDED, ROOT
+from pipeline.data.prepared import Meta
+from pipeline.data.tokenizing import load_tokenizer, vocabulary_size
+from pipeline.data.tokens import TokenArrays
 from pipeline.prepare import prepare
-from pipeline.prepared import Meta
-from pipeline.tokenise import load_tokenizer, vocabulary_size
-from pipeline.tokens import TokenArrays
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import torch
 from transformers import BertConfig, BertModel
 
-from pipeline.encoder import SentenceEncoder
-from pipeline.layout import Layout
-from pipeline.tokenise import read_tokenizer
+from pipeline.data.tokenizing import read_tokenizer
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable

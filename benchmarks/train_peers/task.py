@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from benchmarks.train_peers.clock import seconds
-from pipeline.batches import batch_indices, cutter
-from pipeline.params import TrainParams
+from pipeline.config.schema import TrainParams
+from pipeline.data.batches import batch_indices, cutter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from benchmarks.train_peers.sentences import Sentences
-    from pipeline.batches import Cut
+    from pipeline.data.batches import Cut
 
 SEED = 42
 TEMPERATURE = 0.05  # InfoNCE's; the trainer's scale is 1 / 0.05

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import get_args
 
-from pipeline.layout import Pooling
+from pipeline.encoder.folder import Pooling
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

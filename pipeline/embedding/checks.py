@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from pipeline.atomic import WriteError, check_writable
 from pipeline.embedding.cluster import check_address
 from pipeline.embedding.opening import PARQUET, require_pyarrow
 from pipeline.embedding.plan import check_new, parts_folder
 from pipeline.embedding.source import EmbedError
+from pipeline.machine.files import WriteError, check_writable
 
 if TYPE_CHECKING:
     import argparse

@@ -11,8 +11,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipeline.cores import usable_cores
 from pipeline.embedding.source import EmbedError
+from pipeline.machine.cores import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from pipeline.embedding.source import EmbedError, chunks
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pipeline.embedding.parts import Parts
     from pipeline.embedding.source import Source
-    from pipeline.layout import Pooling
+    from pipeline.encoder.folder import Pooling
 
 T = TypeVar("T")
 

@@ -20,14 +20,14 @@ from ray.data.block import BlockMetadata
 
 from pipeline.embedding.encoding import Encoding, embeddings, tokenised
 from pipeline.embedding.source import EmbedError, Source, chunks
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from pipeline.embedding.parts import Parts
-    from pipeline.encoder import SentenceEncoder
+    from pipeline.encoder.encoder import SentenceEncoder
 
 # One chunk a row, and a row a block: offsets beyond 2^31 - 1 bytes want the large types.
 _TEXTS = pa.large_list(pa.large_string())

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyarrow import parquet
 
-from pipeline.atomic import writing
 from pipeline.embedding.parquet_source import ParquetSource
 from pipeline.embedding.parts import changed_while_read
 from pipeline.embedding.source import EmbedError, chunks
+from pipeline.machine.files import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

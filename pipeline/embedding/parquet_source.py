@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pipeline.embedding.source import EmbedError
-from pipeline.strict import unknown
+from pipeline.machine.strict import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from pipeline.atomic import WriteError, writing
 from pipeline.embedding.plan import RECORD, parts_folder, record, recorded, sync
 from pipeline.embedding.source import EmbedError
+from pipeline.machine.files import WriteError, writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

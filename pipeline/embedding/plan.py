@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.atomic import WriteError, write_atomically
 from pipeline.embedding.source import EmbedError
+from pipeline.machine.files import WriteError, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

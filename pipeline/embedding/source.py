@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Protocol
 
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

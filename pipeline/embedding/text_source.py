@@ -12,8 +12,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pipeline.data.text_file import NotTextError, open_bytes, text_lines
 from pipeline.embedding.source import EmbedError
-from pipeline.text_file import NotTextError, open_bytes, text_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

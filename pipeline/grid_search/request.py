@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline import config
-from pipeline.bounds import violation
+from pipeline.config import load as config
+from pipeline.config.schema import TrainParams
 from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings, digest, keys
 from pipeline.grid_search.experiments import call
+from pipeline.machine.bounds import violation
+from pipeline.machine.strict import unknown
+from pipeline.machine.yaml_file import ConfigError, read_yaml
 from pipeline.objectives import OBJECTIVES
-from pipeline.params import TrainParams
-from pipeline.strict import unknown
-from pipeline.yaml_file import ConfigError, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -172,7 +172,7 @@ def _check_data(composed: Mapping[str, Any], copied: Sequence[str]) -> None:
     if not Path(evaluate["dev"]).is_file():
         raise RequestError(
             f"evaluate.dev: {evaluate['dev']} is not there, and its pairs pick the best cell; "
-            "fetch SentEval's data (python -m pipeline.senteval.fetch), or name its folder with "
+            "fetch SentEval's data (python -m pipeline.fetch), or name its folder with "
             "--set evaluate.data=..."
         )
     watched = {section: composed[section]["watch"] for section in ("corpus", "backbone")}

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.comparison.layout import markdown_table
 from pipeline.grid_search.cells import COMPONENTS, RATE, Search, Settings, shown
 from pipeline.grid_search.outcomes import Outcome, Outcomes, State, best
+from pipeline.results.layout import markdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,13 +1,13 @@
 """Hyperparameters of objectives: the fields that recur, and the check that all of them get.
 
-Not here: formulas, and how bounds are declared (`pipeline.bounds`).
+Not here: formulas, and how bounds are declared (`pipeline.machine.bounds`).
 """
 
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipeline.bounds import choice, number, violation
+from pipeline.machine.bounds import choice, number, violation
 
 Gate = Literal["cross_view", "within_view"]
 PositiveGradient = Literal["anchor_only", "both"]

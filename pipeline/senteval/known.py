@@ -21,7 +21,7 @@ HEAD_LINES = 8  # a published file is recognised by them when it is not whole
 SIMCSE = "hf://datasets/princeton-nlp/datasets-for-simcse/senteval.tar"
 WHERE = (
     "get it with SentEval's get_transfer_data.bash or from SimCSE's SentEval archive "
-    f"(python -m pipeline.senteval.fetch --source {SIMCSE})"
+    f"(python -m pipeline.fetch --source {SIMCSE})"
 )
 
 

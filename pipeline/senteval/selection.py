@@ -43,7 +43,7 @@ def select(
         raise DataError(
             f"data: {data} holds none of {', '.join(wanted)}; "
             f"give a folder with {such}, ... in SentEval's layout, or "
-            f"bring one in with python -m pipeline.senteval.fetch --source {SIMCSE}."
+            f"bring one in with python -m pipeline.fetch --source {SIMCSE}."
         )
     return present, tuple(task for task in wanted if task not in present)
 

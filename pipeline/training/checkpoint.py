@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
-from pipeline.atomic import writing
+from pipeline.machine.files import writing
 from pipeline.training.random_state import State, set_random_state
 
 NAMES = ("last.pt", "best.pt")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-Compile = Literal["auto", "on", "off"]
+    from pipeline.config.schema import Compile
+
 
 # More than there are: seven lengths up to 512 tokens, and two numbers of rows.
 _SHAPES = 32

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.senteval.similarity import EmbeddingError, cosine_scores, spearman
 from pipeline.senteval.sts_files import Pairs
 

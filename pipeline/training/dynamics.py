@@ -7,7 +7,7 @@ from pipeline.objectives import Components, Objective
 from pipeline.objectives.alignment import alignment
 from pipeline.objectives.mhe import energy
 from pipeline.objectives.views import Views, diagonal_mask, full_precision, l2_normalise
-from pipeline.training.curve import DYNAMICS
+from pipeline.training.curves import DYNAMICS
 
 # Wang & Isola (2020) report uniformity with e^{-2 |x - y|^2} = e^{4 (x.y - 1)}.
 UNIFORMITY_EXPONENT = 4

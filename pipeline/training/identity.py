@@ -9,13 +9,13 @@ from typing import Any
 import torch
 import transformers
 
-from pipeline.encoder import locate
+from pipeline.config.schema import BackboneParams, Params, TrainParams
+from pipeline.data.prepared import Meta
+from pipeline.encoder.encoder import locate
+from pipeline.encoder.version import folder_version
+from pipeline.machine.strict import unknown
+from pipeline.machine.yaml_file import ConfigError
 from pipeline.objectives import Objective
-from pipeline.params import BackboneParams, Params, TrainParams
-from pipeline.prepared import Meta
-from pipeline.strict import unknown
-from pipeline.version import folder_version
-from pipeline.yaml_file import ConfigError
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32

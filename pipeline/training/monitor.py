@@ -5,10 +5,10 @@ import math
 import torch
 from torch import Tensor
 
+from pipeline.config.schema import TrainParams
 from pipeline.objectives import NonFiniteEmbeddingsError, Objective
-from pipeline.params import TrainParams
 from pipeline.training.checkpoint import Progress
-from pipeline.training.curve import BATCH
+from pipeline.training.curves import BATCH
 from pipeline.training.dynamics import dynamics, named
 from pipeline.training.step import Outcome
 

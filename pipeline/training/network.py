@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from pipeline.batches import rounded_up
-from pipeline.encoder import SentenceEncoder, pool
-from pipeline.params import BackboneParams, HeadKind, TrainParams
+from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
+from pipeline.data.batches import rounded_up
+from pipeline.encoder.encoder import SentenceEncoder, pool
 from pipeline.training.first_token import only_first_token
 
 # Rows of one forward pass on a CPU: enough to keep its cores busy, few enough to be of like length.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.atomic import WriteError, check_apart, check_writable
+from pipeline.machine.files import WriteError, check_apart, check_writable
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from pipeline.device import describe
+from pipeline.machine.device import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.training.checkpoint import Progress
-from pipeline.training.curve import rounded
+from pipeline.training.curves import rounded
 from pipeline.training.identity import Identity
 
 

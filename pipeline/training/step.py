@@ -12,14 +12,14 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from pipeline.device import autocast_dtype
+from pipeline.machine.device import autocast_dtype
 from pipeline.training.compilation import compiled, compiles
 from pipeline.training.gradient_cache import backward_in_parts, in_parts
 from pipeline.training.processes import without_exchange
 
 if TYPE_CHECKING:
+    from pipeline.config.schema import TrainParams
     from pipeline.objectives import Objective
-    from pipeline.params import TrainParams
     from pipeline.training.network import TrainingNetwork
     from pipeline.training.processes import Processes
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from serve.batching.jobs import Item
 from serve.encoders.exported import Embed, Embeddings, pad
+from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError
-from serve.registry import ServedEncoder
 
 log = logging.getLogger("serve.batching.computing")
 

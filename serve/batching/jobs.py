@@ -14,8 +14,8 @@ import numpy as np
 
 from serve.batching.grouping import cheapest_group
 from serve.encoders.exported import Embeddings
+from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError
-from serve.registry import ServedEncoder
 
 # A request's texts take their turns in groups of this size. Each group lets so many times its size
 # of others' texts pass, so that a long list does not hold up the short ones that come after it, and

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError
-from serve.registry import ServedEncoder
 
 
 def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Exports that are not there yet, made in a process of their own.
 
 Exporting needs torch and much memory, which the serving process should never hold. Not here: the
-export itself (serve/export.py).
+export itself (serve/encoders/export.py).
 """
 
 import logging
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
 from serve.encoders.exported import Exported, ExportError
 from serve.installed import is_installed
 
@@ -42,15 +42,23 @@ def export_missing(
         return {}
     if not is_installed("torch"):
         reason = (
-            "it is not exported yet, and torch is not installed: run python -m serve.export where "
-            f"it is, and bring {place} here."
+            "it is not exported yet, and torch is not installed: run "
+            f"python -m serve.encoders.export where it is, and bring {place} here."
         )
         return dict.fromkeys(missing, reason)
     log.info("exporting %d encoders, once", len(missing))
     more = [] if int8_data is None else ["--int8-data", int8_data]
     paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     process = subprocess.Popen(  # noqa: S603 - our own module
-        [sys.executable, "-m", "serve.export", *map(str, missing), "--out", str(place), *more],
+        [
+            sys.executable,
+            "-m",
+            "serve.encoders.export",
+            *map(str, missing),
+            "--out",
+            str(place),
+            *more,
+        ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -12,7 +12,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from scipy.stats import spearmanr
 
 from pipeline.senteval.sts_files import read_sts_benchmark
-from serve.backends import BACKENDS
+from serve.encoders.backends import BACKENDS
 from serve.encoders.exported import Embed, Embeddings, Exported, cosines, pad
 
 _BATCH = 32

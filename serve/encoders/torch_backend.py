@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pipeline.encoder import SentenceEncoder, pool
+from pipeline.encoder.encoder import SentenceEncoder, pool
 from serve.encoders.exported import Embed, Embeddings, Ids
 
 

@@ -23,8 +23,8 @@ from benchmarks.train_peers.sizes import EMBEDDED, SIZES
 from benchmarks.train_peers.task import TEMPERATURE, Loop, Task, train_settings
 from benchmarks.train_peers.trainer import Trainer, missing
 from benchmarks.train_step import main
+from pipeline.data.tokenizing import load_tokenizer
 from pipeline.objectives import OBJECTIVES
-from pipeline.tokenise import load_tokenizer
 from tests.tiny import ROOT, TRAINING_LENGTH, WIDTH, prepare_sample
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def test_float32_products_are_exact_again_after_tf32() -> None:
 
 
 def test_a_cpu_says_why_it_leaves_peers_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.device._has_bf16", lambda device: False)
+    monkeypatch.setattr("pipeline.machine.device._has_bf16", lambda device: False)
     assert "CUDA" in obstacle("eager-tf32", CPU)
     assert "avx512_bf16" in obstacle("compile-bf16", CPU)
     assert lacking("fp32", CPU) == obstacle("eager-fp32", CPU) == ""

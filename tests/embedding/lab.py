@@ -12,8 +12,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pipeline.embed import main
-from pipeline.encoder import SentenceEncoder
-from pipeline.layout import Layout
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import Layout
 from tests.tiny import corpus
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pytest
 from pyarrow import parquet
 
 from pipeline.embedding.plan import parts_folder
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from tests.embedding.lab import (
     CHUNK,
     embed,

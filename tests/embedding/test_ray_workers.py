@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.embedding.encoding import Encoding
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
 from tests.embedding.lab import SENTENCES, FakeEncoder
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")

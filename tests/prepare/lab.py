@@ -5,9 +5,9 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
+from pipeline.data.prepared import Report
+from pipeline.data.tokens import TokenArrays
 from pipeline.prepare import prepare
-from pipeline.prepared import Report
-from pipeline.tokens import TokenArrays
 
 ROOT = Path(__file__).parents[2]
 BERT = ROOT / "backbones/bert-mini-wiki"

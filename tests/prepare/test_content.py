@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from pipeline.prepared import Meta, PrepareError
-from pipeline.tokenise import load_tokenizer, tokenise
-from pipeline.tokens import TokenArrays
+from pipeline.data.prepared import Meta, PrepareError
+from pipeline.data.tokenizing import load_tokenizer, tokenise
+from pipeline.data.tokens import TokenArrays
 from tests.prepare.lab import BERT, LENGTH, contents, expected, run, stored
 
 
@@ -173,7 +173,7 @@ def test_chunks_do_not_show_in_the_result(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(corpus, tmp_path / "one")
-    monkeypatch.setattr("pipeline.tokenise._CHUNK", 7)
+    monkeypatch.setattr("pipeline.data.tokenizing._CHUNK", 7)
     run(corpus, tmp_path / "many")
     assert contents(tmp_path / "one") == contents(tmp_path / "many")
 

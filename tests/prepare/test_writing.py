@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline import prepare as stage
-from pipeline.corpus import CorpusError
+from pipeline.data.prepared import Meta, PrepareError, Report
+from pipeline.data.sentences import CorpusError
+from pipeline.data.tokens import TokenArrays
 from pipeline.prepare import main
-from pipeline.prepared import Meta, PrepareError, Report
-from pipeline.tokens import TokenArrays
 from tests.prepare.lab import BERT, LENGTH, contents, run
 
 
@@ -100,7 +100,7 @@ def command(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> li
         backbone=SimpleNamespace(source=str(BERT)),
         train=SimpleNamespace(max_length=LENGTH, batch_size=54),
     )
-    monkeypatch.setattr("pipeline.config.load", lambda path: params)
+    monkeypatch.setattr("pipeline.config.load.load", lambda path: params)
     out, report = tmp_path / "data/prepared", tmp_path / "metrics/report.json"
     return ["--params", "params.yaml", "--out", str(out), "--report", str(report)]
 

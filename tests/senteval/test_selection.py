@@ -52,7 +52,7 @@ def test_a_name_unlike_any_other_is_refused_without_a_guess() -> None:
 def test_a_folder_without_any_of_the_tasks_is_refused(
     tmp_path: Path, tasks: list[str], such: str
 ) -> None:
-    message = f"holds none of {such}.* bring one in with python -m pipeline.senteval.fetch"
+    message = f"holds none of {such}.* bring one in with python -m pipeline.fetch"
     with pytest.raises(DataError, match=message):
         select(tmp_path, tasks, FOLDERS)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.senteval import evaluate
 from pipeline.senteval.sts import (
     STS_TASKS,

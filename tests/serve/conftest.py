@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pipeline.encoder import SentenceEncoder
-from pipeline.version import folder_version
-from serve.backends import choose
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.version import folder_version
+from serve.encoders.backends import choose
+from serve.encoders.export import export
 from serve.encoders.exported import Exported
-from serve.export import export
-from serve.registry import ServedEncoder
+from serve.encoders.registry import ServedEncoder
 from tests.serve.fakes import Fake, served
 from tests.serve.place import Place
 from tests.serve.served import PARAMS, Api, running
@@ -24,7 +24,7 @@ from tests.tiny import change_json, write_bert, write_roberta
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.layout import Pooling
+    from pipeline.encoder.folder import Pooling
 
 
 class Tiny(NamedTuple):
@@ -87,7 +87,7 @@ def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("readers") / request.param
     (write_bert if request.param == "bert" else write_roberta)(folder, num_hidden_layers=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("serve.export._write_graph", lambda *_: None)
+        patch.setattr("serve.encoders.export._write_graph", lambda *_: None)
         return _tiny(folder, tmp_path_factory.mktemp("read"), "mean", "torch-f32")
 
 
@@ -121,7 +121,7 @@ def api(fake: Fake) -> Iterator[Api]:
 @pytest.fixture
 def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place(tmp_path, bert)
-    monkeypatch.setattr("serve.registry.export_missing", lambda *_: made.reasons)
+    monkeypatch.setattr("serve.encoders.registry.export_missing", lambda *_: made.reasons)
     return made
 
 

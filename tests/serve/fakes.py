@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from serve.backends import Backend
+from serve.encoders.backends import Backend
 from serve.encoders.exported import Description, Embed, Embeddings, Exported, Ids
+from serve.encoders.registry import ServedEncoder
 from serve.encoders.text import TextTokenizer
-from serve.registry import ServedEncoder
 
 Row = tuple[int, ...]
 HEAD, TAIL, WORDS = 1, 2, 100  # special ids of fake encoders, and the size of their vocabulary

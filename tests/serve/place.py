@@ -6,9 +6,9 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pipeline.version import folder_version
+from pipeline.encoder.version import folder_version
+from serve.encoders.registry import Registry
 from serve.metrics import Metrics
-from serve.registry import Registry
 from tests.serve.served import PARAMS
 from tests.tiny import change_json
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Place:
-    """A folder of encoders and one of exports, as training and `serve.export` leave them.
+    """A folder of encoders and one of exports, as training and `serve.encoders.export` leave them.
 
     Exports are copies: the registry has no reason to make any.
     """

@@ -15,10 +15,10 @@ import httpx
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-from serve.batcher import Batcher
+from serve.api.app import create_api
+from serve.batching.batcher import Batcher
 from serve.batching.cache import EmbeddingCache
 from serve.engine import Engine
-from serve.http.app import create_api
 from serve.metrics import Metrics
 from serve.settings import LimitParams, ServeParams, load
 from tests.serve.fakes import NOWHERE, PATIENCE, embedding, row
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
 
     from serve.batching.jobs import Encoded, Job
-    from serve.registry import ServedEncoder
+    from serve.encoders.registry import ServedEncoder
 
 # Of properties: other work on the machine must not fail them.
 PROPERTY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,9 +16,9 @@ from typing import Any
 
 import yaml
 
-from pipeline.encoder import SentenceEncoder
-from pipeline.version import folder_version
-from serve.export import export
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.version import folder_version
+from serve.encoders.export import export
 
 ROOT = Path(__file__).parents[2]
 _SETTINGS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["serve"]

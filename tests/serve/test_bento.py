@@ -83,7 +83,12 @@ def dockerfile(context: Path) -> str:
 
 def test_it_holds_code_settings_encoders_and_their_exports(bento: Path) -> None:
     source = bento / "src"
-    for name in ("params.yaml", "serve/service.py", "pipeline/strict.py", "pipeline/version.py"):
+    for name in (
+        "params.yaml",
+        "serve/service.py",
+        "pipeline/machine/strict.py",
+        "pipeline/encoder/version.py",
+    ):
         assert (source / name).is_file(), name
     assert (source / "models/vicreg_modified/42/modules.json").is_file()
     assert len(list(source.glob(".exported/*/graph.onnx"))) == 1

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.version import folder_version
 from pipeline.objectives import OBJECTIVES
-from pipeline.version import folder_version
 from serve.components import Dropout, check_torch, choose_objective, take_apart
 from serve.errors import ApiError
 from tests.objectives.conftest import make_views
@@ -24,7 +24,7 @@ from tests.tiny import corpus
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from serve.registry import ServedEncoder
+    from serve.encoders.registry import ServedEncoder
     from tests.serve.conftest import Tiny
 
 TEXTS = corpus()[:5]

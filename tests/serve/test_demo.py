@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from serve.api.app import create_api
 from serve.demo import Demo
-from serve.http.app import create_api
 from tests.serve.fakes import PATIENCE
 from tests.serve.served import PARAMS, Api, running
 

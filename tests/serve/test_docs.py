@@ -12,9 +12,9 @@ import pytest
 import yaml
 from starlette.routing import Route
 
+from serve.api.app import create_api
+from serve.api.openapi import _ERRORS
 from serve.engine import Engine
-from serve.http.app import create_api
-from serve.http.openapi import _ERRORS
 from serve.metrics import Metrics
 from serve.settings import load
 from tests.serve.started import ROOT, started, write_encoders, write_params

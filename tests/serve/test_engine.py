@@ -126,7 +126,7 @@ class TestExportMissing:
         monkeypatch.setattr(installed, "find_spec", lambda _: None)
         reasons = export_missing([bert.folder], tmp_path, None, threading.Event())
         assert "torch is not installed" in reasons[bert.folder]
-        assert "python -m serve.export" in reasons[bert.folder]
+        assert "python -m serve.encoders.export" in reasons[bert.folder]
 
     @pytest.mark.slow
     def test_a_process_of_its_own_exports_what_it_can_and_says_why_not(

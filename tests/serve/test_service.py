@@ -60,7 +60,8 @@ def absent(names: Sequence[str]) -> str:
 
 def test_serving_imports_neither_torch_nor_transformers() -> None:
     code = absent(HEAVY) + (
-        "import serve.service, serve.engine, serve.registry, serve.backends, serve.http.app\n"
+        "import serve.service, serve.engine, serve.api.app\n"
+        "import serve.encoders.registry, serve.encoders.backends\n"
         "print(json.dumps(not serve.installed.is_installed('torch')))"
     )
     assert seen(code) is True

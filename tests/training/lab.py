@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors.torch import load_file
 
-from pipeline import config
+from pipeline.config import load as config
 from pipeline.senteval.sts import Pairs, read_sts_benchmark
 from pipeline.train import main, train
 from pipeline.training.dev import DevSet
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pytest
     import torch
 
-    from pipeline.params import Params
+    from pipeline.config.schema import Params
     from pipeline.training.checkpoint import Progress
     from pipeline.training.display import Report
 

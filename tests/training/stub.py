@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from pipeline.config.schema import TrainParams
 from pipeline.objectives import OBJECTIVES
-from pipeline.params import TrainParams
 from pipeline.training.processes import ALONE, Processes, joining
 from pipeline.training.step import Step
 from tests.tiny import SETTINGS

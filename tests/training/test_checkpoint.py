@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from pipeline.atomic import WriteError
+from pipeline.machine.files import WriteError
 from pipeline.training.checkpoint import (
     CheckpointError,
     Checkpoints,

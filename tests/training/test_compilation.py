@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.encoder import SentenceEncoder
-from pipeline.layout import Pooling
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import Pooling
 from pipeline.objectives import OBJECTIVES
-from pipeline.training.compilation import Compile, CompileError, compiles
+from pipeline.training.compilation import CompileError, compiles
 from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, make_head
 from pipeline.training.processes import ALONE
@@ -21,6 +21,8 @@ from tests.training.stub import train_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pipeline.config.schema import Compile
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 STEPS = 20

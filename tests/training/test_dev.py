@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.senteval.sts import Pairs, cosine_scores, read_sts_benchmark, spearman
 from pipeline.training.dev import CollapseError, DevSet, refuse_collapsed
 from tests.tiny import BERT_MINI, SAMPLE

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import DistilBertConfig, DistilBertModel
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.training.first_token import only_first_token
 from tests.tiny import write_bert, write_roberta
 

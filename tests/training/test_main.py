@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from pipeline.atomic import WriteError
+from pipeline.machine.files import WriteError
 from pipeline.training.dev import CollapseError
 from tests.tiny import (
     change_json,

@@ -8,7 +8,7 @@ import torch
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.objectives.contrastive import InfoNCE
 from pipeline.training.checkpoint import Progress
-from pipeline.training.curve import BATCH
+from pipeline.training.curves import BATCH
 from pipeline.training.dynamics import dynamics, named
 from pipeline.training.monitor import Monitor
 from pipeline.training.step import Outcome

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.encoder import SentenceEncoder, pool
-from pipeline.layout import Pooling
-from pipeline.params import HeadKind
+from pipeline.config.schema import HeadKind
+from pipeline.encoder.encoder import SentenceEncoder, pool
+from pipeline.encoder.folder import Pooling
 from pipeline.training.network import (
     BackboneError,
     TrainingNetwork,

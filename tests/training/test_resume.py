@@ -102,7 +102,7 @@ class TestInterruption:
             "pipeline.training.checkpoint.Checkpoints.save_best",
             "pipeline.training.checkpoint.Checkpoints.save",
             "pipeline.training.checkpoint.Checkpoints.load_best",
-            "pipeline.encoder.SentenceEncoder.save",
+            "pipeline.encoder.encoder.SentenceEncoder.save",
             "pipeline.train.write_record",
             "pipeline.training.checkpoint.Checkpoints.remove",
         ],

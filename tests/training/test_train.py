@@ -11,11 +11,11 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.version import folder_version
 from pipeline.objectives import OBJECTIVES
 from pipeline.train import main
-from pipeline.training.curve import COLUMNS
-from pipeline.version import folder_version
+from pipeline.training.curves import COLUMNS
 from tests.tiny import LONGEST, TRAINING_LENGTH
 from tests.training.lab import (
     EVERY,

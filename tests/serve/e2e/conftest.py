@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.encoder import SentenceEncoder
-from pipeline.version import folder_version
-from serve.export import export
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.version import folder_version
+from serve.encoders.export import export
 from tests.serve.e2e.process import Server, running
 from tests.serve.e2e.store import Launch, Made, Store, write_params
 from tests.tiny import change_json, write_bert

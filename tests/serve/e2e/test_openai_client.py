@@ -10,7 +10,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from tests.serve.e2e.process import Server, running
 from tests.serve.e2e.store import long_texts, write_params
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import pytest
 
-from pipeline.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder
 from tests.serve.e2e.process import eventually, running
 from tests.serve.e2e.store import copied, write_params
 from tests.serve.e2e.wire import Connection, post

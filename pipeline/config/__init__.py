@@ -1,0 +1,1 @@
+"""params.yaml: what it may hold, and how it is read."""

@@ -1,0 +1,1 @@
+"""Encoders: load, encode, save, and what their folders say."""

@@ -1,1 +1,0 @@
-"""Parts of the evaluation stage; the stage itself is pipeline/evaluate.py."""

@@ -1,0 +1,72 @@
+"""An encoder's held-out sentences as batches of two views, embedded as training embeds them.
+
+Dropout is on and the head is off: it is gone after training.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+
+from pipeline.data.batches import batch_indices, two_views
+from pipeline.objectives.views import Views, check_finite, check_views, l2_normalise
+from pipeline.training.network import TrainingNetwork
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pipeline.data.tokens import TokenArrays
+    from pipeline.encoder.encoder import SentenceEncoder
+
+
+class HeldOutError(ValueError):
+    """Held-out sentences that an encoder cannot be measured on."""
+
+
+def complete_batches(sentences: int, batch_size: int, wanted: int) -> int:
+    """How many batches of different sentences there are, at most those wanted.
+
+    Raises:
+        HeldOutError: not even one.
+    """
+    if sentences < batch_size:
+        raise HeldOutError(
+            f"held out: {sentences:,} sentences are fewer than one batch of {batch_size}; prepare "
+            "with a larger corpus.held_out (or --held-out), or give a smaller --batch-size."
+        )
+    return min(wanted, sentences // batch_size)
+
+
+def dropout_views(  # noqa: PLR0913 - what a stream of batches depends on
+    encoder: SentenceEncoder,
+    tokens: TokenArrays,
+    pad_id: int,
+    *,
+    batches: int,
+    batch_size: int,
+    seed: int,
+) -> Iterator[Views]:
+    """Batches of normalised embeddings in float64 on the CPU, of one seeded permutation.
+
+    Args:
+        encoder: embeds in float32; it stays in training mode.
+        tokens: the sentences.
+        pad_id: fills batches up.
+        batches: how many, as `complete_batches` allows.
+        batch_size: sentences in one.
+        seed: of permutation and dropout masks.
+    """
+    device = encoder.model.device
+    network = TrainingNetwork(encoder, nn.Identity()).train()
+    torch.manual_seed(seed)
+    for indices in islice(batch_indices(len(tokens), batch_size, seed), batches):
+        ids, mask = two_views(tokens, indices, pad_id)
+        with torch.no_grad():
+            embeddings = network(ids.to(device), mask.to(device))
+        anchor, positive = embeddings.double().cpu().chunk(2)
+        check_views("held out", anchor, positive)
+        check_finite("held out", anchor, positive)
+        yield Views(l2_normalise(anchor), l2_normalise(positive))

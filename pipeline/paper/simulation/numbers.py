@@ -1,0 +1,191 @@
+"""The simulation of section 3.1: pieces of objectives on random and on exact angles.
+
+Arrays over the grid have a row for each negative_mean and a column for each positive_mean.
+Source: Li, Zhang & Nie 2024, Section 3.1. Not here: how angles are drawn (draws.py), figures,
+formulas of any objective.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from pipeline.objectives.contrastive import InfoNCE
+from pipeline.paper.simulation.angles import NoEmbeddingsError
+from pipeline.paper.simulation.draws import (
+    Draws,
+    Reals,
+    negative_means,
+    on_each,
+    positive_means,
+    with_diagonals,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from pipeline.config.schema import SimulationParams
+    from pipeline.objectives import Objective
+
+# Below this mean dissipation an anchor has stopped moving; the authors' code has the same number.
+LEAST_DISSIPATION = 0.01
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Mean dissipation over the batches at each grid point, and its standard error."""
+
+    mean: Reals
+    standard_error: Reals
+
+
+def estimate(objective: Objective, cosine: Tensor) -> tuple[float, float]:
+    """Mean dissipation over all rows of (M, N, N) cosines, and its standard error."""
+    values = on_each(objective.dissipation_of, cosine).double()
+    deviation, mean = torch.std_mean(values)
+    return mean.item(), deviation.item() / math.sqrt(values.numel())
+
+
+@torch.no_grad()
+def mean_dissipation(
+    objectives: Mapping[str, Objective], params: SimulationParams
+) -> dict[str, Estimate]:
+    """The mean dissipation of each objective over the grid of mean angles."""
+    draws = Draws.of(params)
+    positives = [draws.positives(mean) for mean in positive_means(params.grid)]
+
+    @torch.no_grad()  # holds for the thread that asks
+    def row(negative_mean: float) -> list[list[tuple[float, float]]]:
+        cosine = draws.negatives(negative_mean)
+        points = (with_diagonals(cosine, each) for each in positives)
+        return [[estimate(one, point) for one in objectives.values()] for point in points]
+
+    with _one_thread_an_operation() as threads, ThreadPoolExecutor(threads) as pool:
+        rows = np.array(list(pool.map(row, negative_means(params.grid))))
+    return {
+        name: Estimate(rows[:, :, index, 0], rows[:, :, index, 1])
+        for index, name in enumerate(objectives)
+    }
+
+
+@contextmanager
+def _one_thread_an_operation() -> Iterator[int]:
+    """Give the number of threads back: matrices are small, so rows of the grid share them."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield threads
+    finally:
+        torch.set_num_threads(threads)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Mean share of the hardest negative in InfoNCE's weight, a row for each temperature.
+
+    Attributes:
+        every: over all batches, at each negative mean.
+        open: over the batches whose dissipation is at least LEAST_DISSIPATION; NaN for none.
+        open_batches: how many those are.
+    """
+
+    every: Reals
+    open: Reals
+    open_batches: NDArray[np.int64]
+
+
+@torch.no_grad()
+def hardest_share(params: SimulationParams) -> Shares:
+    """Max |w| / sum |w| of each batch against the negatives' mean angle, at positive_mean.
+
+    Without the dissipation's condition the share does not depend on the positives.
+    """
+    draws = Draws.of(params)
+    shape = len(params.temperatures), params.grid
+    every, opened, count = np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int64)
+    for column, negative_mean in enumerate(negative_means(params.grid)):
+        cosine = draws.cosine(params.positive_mean, negative_mean)
+        for row, temperature in enumerate(params.temperatures):
+            objective = InfoNCE(temperature=temperature)
+            size = on_each(objective.weight_of, cosine).abs()
+            share = (size.amax(dim=2) / size.sum(dim=2)).double()
+            kept = share[on_each(objective.dissipation_of, cosine) >= LEAST_DISSIPATION]
+            every[row, column] = share.mean().item()
+            opened[row, column] = kept.mean().item()
+            count[row, column] = kept.numel()
+    return Shares(every, opened, count)
+
+
+@dataclass(frozen=True)
+class AtMeans:
+    """Ratio and dissipation of an objective with every angle at its mean.
+
+    Attributes:
+        ratio: at each grid point.
+        dissipation: likewise.
+    """
+
+    ratio: Reals
+    dissipation: Reals
+
+    @property
+    def unvisited(self) -> NDArray[np.bool_]:
+        """What training does not reach: positives further than negatives, or closed anchors.
+
+        An anchor counts as closed below LEAST_DISSIPATION, which a gate is if it is 0.
+        """
+        grid = len(self.ratio)
+        further = positive_means(grid)[None, :] > negative_means(grid)[:, None]
+        return np.asarray(further | (self.dissipation < LEAST_DISSIPATION))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the ratio is one number."""
+        return bool(np.ptp(self.ratio) <= 1e-9 * np.abs(self.ratio).max())
+
+
+@torch.no_grad()
+def at_means(name: str, objective: Objective, params: SimulationParams) -> AtMeans:
+    """Ratio and dissipation over the grid, with as many equal negatives as a batch has.
+
+    Raises:
+        ValueError: the objective's dissipation or ratio reads embeddings; says the name.
+    """
+    count = params.negatives + 1
+    positives = torch.from_numpy(positive_means(params.grid)).cos()
+    try:
+        rows = [
+            _row_at_means(objective, positives, math.cos(negative_mean), count)
+            for negative_mean in negative_means(params.grid)
+        ]
+    except NoEmbeddingsError as error:
+        raise ValueError(
+            f"analysis.simulation.objectives: the dissipation or the ratio of {name!r} reads "
+            "embeddings, but a simulation has angles only; take it out of the list."
+        ) from error
+    ratio, dissipation = zip(*rows, strict=True)
+    return AtMeans(torch.stack(ratio).numpy(), torch.stack(dissipation).numpy())
+
+
+def _row_at_means(
+    objective: Objective, positives: Tensor, negative: float, count: int
+) -> tuple[Tensor, Tensor]:
+    """Both for all positives of a grid's row, each an anchor of (N, N) matrices, N = count."""
+    matrices = math.ceil(len(positives) / count)
+    filled = positives[-1].repeat(matrices * count)
+    filled[: len(positives)] = positives
+    cosine = filled.new_full((matrices, count, count), negative)
+    with_diagonals(cosine, filled.view(matrices, count))
+    # All negatives of an anchor are equal: the next sentence stands for them.
+    ratio = on_each(objective.ratio_of, cosine).roll(-1, dims=2).diagonal(dim1=1, dim2=2)
+    dissipation = on_each(objective.dissipation_of, cosine)
+    return ratio.flatten()[: len(positives)], dissipation.flatten()[: len(positives)]

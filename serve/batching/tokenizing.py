@@ -1,0 +1,112 @@
+"""Jobs' inputs -> token ids that their encoders take, or the sentence that says why not.
+
+Not here: what an input may be at all (contract.py).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from serve.batching.jobs import Job
+from serve.encoders.registry import ServedEncoder
+from serve.errors import ApiError, invalid, over_limit
+
+# Characters that a thread tokenises before it looks whether something else is more urgent.
+SLICE = 1 << 16
+
+
+def tokenise_some(jobs: Sequence[Job]) -> list[bool | ApiError]:
+    """Tokenise about `SLICE` characters of each job; whether all of it is done now, or its error.
+
+    The texts of all jobs of one encoder go to its tokenizer together: each call of it costs as much
+    as a text, and Python's lock.
+    """
+    parts = {job: _next_part(job) for job in jobs}
+    rows: dict[Job, Iterator[list[int]]] = {}
+    for encoder in {job.encoder for job in jobs}:
+        texts = {
+            job: [one for one in part if isinstance(one, str)]
+            for job, part in parts.items()
+            if job.encoder is encoder
+        }
+        encoded = iter(encoder.tokenizer.encode([one for some in texts.values() for one in some]))
+        rows |= {job: islice(encoded, len(some)) for job, some in texts.items()}
+    return [_outcome(job, parts[job], list(rows[job])) for job in jobs]
+
+
+def _next_part(job: Job) -> list[str | list[int]]:
+    part: list[str | list[int]] = []
+    characters = 0
+    for one in islice(job.inputs, len(job.rows), None):
+        part.append(one)
+        characters += len(one)
+        if characters >= SLICE:
+            break
+    return part
+
+
+def _outcome(job: Job, part: list[str | list[int]], encoded: list[list[int]]) -> bool | ApiError:
+    try:
+        _extend(job, part, iter(encoded))
+    except ApiError as error:
+        return error
+    return len(job.rows) == len(job.inputs)
+
+
+def _extend(job: Job, part: list[str | list[int]], encoded: Iterator[list[int]]) -> None:
+    """Add a part's token ids to those of its job.
+
+    Raises:
+        ApiError: an input cannot be encoded as the request wants it.
+    """
+    for index, one in enumerate(part, len(job.rows)):
+        name = job.names(index)
+        row = next(encoded) if isinstance(one, str) else _complete(job.encoder, one, name)
+        short = _fit(job.encoder, row, name, truncate=job.truncate)
+        job.rows.append(short)
+        job.truncated.append(len(short) < len(row))
+    total = sum(map(len, job.rows))
+    if total > job.most_tokens:
+        raise over_limit(
+            job.names(0).partition("[")[0],
+            "tokens",
+            job.most_tokens,
+            f"the first {len(job.rows)} texts have {total} tokens",
+            "divide the request",
+        )
+
+
+def tokenise(
+    encoder: ServedEncoder, texts: Sequence[str], names: Callable[[int], str], *, truncate: bool
+) -> tuple[list[list[int]], list[bool]]:
+    """Token ids of a few texts at once, outside of any batch, and whether each was cut.
+
+    Raises:
+        ApiError: a text is too long and may not be cut.
+    """
+    rows = encoder.tokenizer.encode(texts)
+    short = [_fit(encoder, row, names(index), truncate=truncate) for index, row in enumerate(rows)]
+    return short, [len(cut) < len(row) for cut, row in zip(short, rows, strict=True)]
+
+
+def _fit(encoder: ServedEncoder, row: list[int], name: str, *, truncate: bool) -> list[int]:
+    tokenizer = encoder.tokenizer
+    if len(row) > tokenizer.max_length and not truncate:
+        raise ApiError(
+            400,
+            "context_length_exceeded",
+            f"{name}: has {len(row)} tokens, special ones included, and {encoder.id} takes "
+            f"{tokenizer.max_length}; shorten it, or leave truncate out to have it cut.",
+            name.partition("[")[0],
+        )
+    return tokenizer.cut(row)
+
+
+def _complete(encoder: ServedEncoder, ids: list[int], name: str) -> list[int]:
+    greatest, vocabulary = max(ids), encoder.tokenizer.vocabulary
+    if greatest >= vocabulary:
+        raise invalid(
+            name.partition("[")[0],
+            f"{name}: the token id {greatest} is outside the vocabulary of {encoder.id}, 0 to "
+            f"{vocabulary - 1}; take ids from /v1/tokenize.",
+        )
+    return encoder.tokenizer.complete(ids)

@@ -1,0 +1,193 @@
+"""What computes embeddings: OpenVINO, ONNX Runtime or torch, behind one call.
+
+A backend is used only if it gives the golden vectors of the encoder's export: `choose` tries them
+in a fixed order. int8 changes the embeddings, so it is taken only where it is asked for, and
+says what it costs. Not here: how graphs and golden vectors are made (export.py), threads and
+batches (batcher.py).
+"""
+
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, cosines, pad
+from serve.installed import is_installed
+
+log = logging.getLogger("serve.encoders.backends")
+
+# A backend must give each golden vector this nearly (issue and README promise it).
+AGREEMENT = 0.9999
+# What int8 must reach to be no bug; its real loss is measured on sentence pairs.
+INT8_AGREEMENT = 0.9
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A way to compute embeddings that has passed the self test.
+
+    Attributes:
+        name: such as `openvino-bf16`.
+        embed: see `Embed`; each call computes on the thread that calls, or on another one.
+        embed_alone: the same, on all threads: sooner done, at more work, so for a batch beside
+            which nothing is computed.
+        agreement: least cosine to the golden vectors, of both.
+    """
+
+    name: str
+    embed: Embed
+    embed_alone: Embed
+    agreement: float
+
+
+def choose(exported: Exported, encoder: Path, wanted: str, threads: int) -> Backend:
+    """The wanted backend, or for `auto` the first of `AUTOMATIC` that can be used and agrees.
+
+    Args:
+        exported: the exported encoder.
+        encoder: its sentence-transformers folder, which torch reads.
+        wanted: a name of `BACKENDS` or `auto`.
+        threads: how many threads will call `embed` at once, and `embed_alone` may use.
+
+    Raises:
+        ExportError: none can be used; the message gives each one's reason.
+    """
+    reasons = []
+    for name in AUTOMATIC if wanted == "auto" else (wanted,):
+        try:
+            embed, embed_alone = BACKENDS[name](exported, encoder, threads)
+            agreement = min(self_test(exported, one) for one in {embed, embed_alone})
+        except Exception as error:  # noqa: BLE001 - runtimes raise whatever they like
+            reasons.append(f"{name}: {_first_line(error)}")
+            continue
+        if agreement >= (INT8_AGREEMENT if name.endswith("int8") else AGREEMENT):
+            if reasons:
+                log.info("%s: not %s", exported.folder.name, "; ".join(reasons))
+            return Backend(name, embed, embed_alone, agreement)
+        reasons.append(f"{name}: cosine {agreement:.6f} to torch in float32")
+    raise ExportError(
+        f"no backend gives this encoder's embeddings ({'; '.join(reasons)}); if its export is "
+        f"damaged, delete {exported.folder}."
+    )
+
+
+def self_test(exported: Exported, embed: Embed) -> float:
+    """Least cosine of the golden vectors, computed in one padded batch, to what they should be."""
+    golden = exported.golden
+    found = embed(*pad(golden.ids, exported.description.padding_id))
+    if found.shape != golden.embeddings.shape or not np.isfinite(found).all():
+        raise ExportError(f"gives {found.shape} numbers, not all finite, as golden vectors")
+    return float(cosines(found, golden.embeddings).min())
+
+
+# An encoder's export, its folder and the number of threads -> `embed` and `embed_alone`.
+Opener = Callable[[Exported, Path, int], tuple[Embed, Embed]]
+
+
+def _openvino(precision: str) -> Opener:
+    def opened(exported: Exported, _: Path, threads: int) -> tuple[Embed, Embed]:
+        # Importing OpenVINO tells Google Analytics so, unless this package is missing.
+        sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+        import openvino  # noqa: PLC0415 - optional
+
+        core = openvino.Core()
+        capabilities = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+        if precision == "bf16" and "BF16" not in capabilities:
+            raise ExportError("this CPU has no bfloat16 arithmetic")
+
+        def compiled(streams: int) -> Embed:
+            model = core.compile_model(
+                str(exported.folder / "graph.onnx"),
+                "CPU",
+                {
+                    "INFERENCE_PRECISION_HINT": precision,
+                    # A stream computes one batch: nothing waits for a slow core.
+                    "NUM_STREAMS": str(streams),
+                    "INFERENCE_NUM_THREADS": threads,
+                    # Kernels are kept for each shape of batch; its default, 5000, takes 500 MB.
+                    "CPU_RUNTIME_CACHE_CAPACITY": "256",
+                },
+            )
+            return _OpenVino(model, streams)
+
+        each = compiled(threads)
+        return each, each if threads == 1 else compiled(1)
+
+    return opened
+
+
+class _OpenVino:
+    """As many requests as streams, each used by one thread at a time."""
+
+    def __init__(self, model: Any, streams: int) -> None:
+        self._model = model
+        self._requests = [model.create_infer_request() for _ in range(streams)]
+
+    def __call__(self, ids: Ids, mask: Ids) -> Embeddings:
+        try:
+            request = self._requests.pop()
+        except IndexError:  # more callers than streams: one more request, which waits for its turn
+            request = self._model.create_infer_request()
+        try:
+            result = request.infer({"input_ids": ids, "attention_mask": mask})
+            return np.array(result[0], np.float32)
+        finally:
+            self._requests.append(request)
+
+
+def _onnxruntime(file: str) -> Opener:
+    def opened(exported: Exported, _: Path, threads: int) -> tuple[Embed, Embed]:
+        import onnxruntime  # noqa: PLC0415 - optional
+
+        def session(threads: int) -> Embed:
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = threads
+            options.inter_op_num_threads = 1
+            options.log_severity_level = 3
+            # Its threads wait for work by spinning, which is fast, but only within a call.
+            options.add_session_config_entry("session.force_spinning_stop", "1")
+            opened = onnxruntime.InferenceSession(
+                str(exported.folder / file), options, providers=["CPUExecutionProvider"]
+            )
+
+            def embed(ids: Ids, mask: Ids) -> Embeddings:
+                (found,) = opened.run(None, {"input_ids": ids, "attention_mask": mask})
+                return np.asarray(found, np.float32)
+
+            return embed
+
+        each = session(1)
+        return each, each if threads == 1 else session(threads)
+
+    return opened
+
+
+def _torch(_: Exported, encoder: Path, __: int) -> tuple[Embed, Embed]:
+    if not is_installed("torch"):
+        raise ExportError("torch is not installed")
+    from serve.encoders.torch_backend import open_torch  # noqa: PLC0415 - takes seconds and 300 MB
+
+    # How many threads compute is a setting of the process in torch, not of a call.
+    embed = open_torch(encoder)
+    return embed, embed
+
+
+BACKENDS: dict[str, Opener] = {
+    "openvino-bf16": _openvino("bf16"),
+    "openvino-f32": _openvino("f32"),
+    "onnxruntime-f32": _onnxruntime("graph.onnx"),
+    "torch-f32": _torch,
+    "onnxruntime-int8": _onnxruntime("graph.int8.onnx"),
+}
+# In float32 the two runtimes are equally fast on batches; on single texts of changing lengths, ONNX
+# Runtime is a quarter faster and its memory stays where it is.
+AUTOMATIC = ("openvino-bf16", "onnxruntime-f32", "openvino-f32", "torch-f32")
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__).rstrip(".")

@@ -1,0 +1,151 @@
+"""Export encoders for serving: `python -m serve.encoders.export models/*/*`.
+
+Writes, for each encoder, a folder named by the encoder's version (see exported.py), once: an
+export that is there already is left alone. Needs torch, onnx and onnxscript; serving does not.
+"""
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import EncoderError
+from pipeline.encoder.version import folder_version
+from pipeline.machine.files import replacing
+from serve.encoders.exported import Description, Exported, ExportError, Golden, pad
+from serve.encoders.golden import TEXTS
+from serve.encoders.torch_backend import Pooled
+
+# Of the standard that both runtimes read.
+_OPSET = 18
+
+
+def export(encoder: Path, place: Path) -> Path:
+    """Export an encoder into `place`/<version>, unless that is there already.
+
+    Raises:
+        EncoderError: the folder is no encoder.
+        ExportError: it cannot be exported.
+    """
+    if not encoder.is_dir():
+        raise EncoderError("there is no such folder.")
+    target = place / folder_version(encoder)
+    try:
+        Exported.load(target)
+    except ExportError:
+        place.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as unfinished:
+            _write(SentenceEncoder.load(encoder, "cpu"), encoder, unfinished)
+    return target
+
+
+def _write(encoder: SentenceEncoder, source: Path, folder: Path) -> None:
+    description = Description(
+        dimension=encoder.dimension,
+        dimensions=declared_dimensions(source, encoder.dimension),
+        max_length=int(encoder.layout.max_length or 0),
+        pooling=encoder.layout.pooling,
+        normalise=encoder.layout.normalise,
+        lower_case=encoder.layout.lower_case,
+        padding_id=int(encoder.tokenizer.pad_token_id),
+    )
+    exported = Exported(folder, description)
+    backend = encoder.tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    backend.save(str(folder / "tokenizer.json"))
+    exported.write()
+    tokenizer = exported.tokenizer()
+    ids = [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)]
+    expected = encoder.tokenizer(list(TEXTS), truncation=True, max_length=description.max_length)
+    if ids != expected["input_ids"]:
+        raise ExportError(f"{source}: its tokenizer cuts or reads texts in a way of its own.")
+    pooled = Pooled(encoder).eval()
+    with torch.inference_mode():
+        rows = [pooled(*(torch.from_numpy(part) for part in pad([row], 0))).numpy() for row in ids]
+    Golden(ids, np.concatenate(rows)).save(folder / "golden.npz")
+    _write_graph(pooled, description.max_length, folder / "graph.onnx")
+
+
+def _write_graph(pooled: Pooled, max_length: int, file: Path) -> None:
+    # Two tensors: given the same one twice, the exporter takes both inputs for one.
+    ids, mask = torch.ones(2, 7, dtype=torch.int64), torch.ones(2, 7, dtype=torch.int64)
+    batch = torch.export.Dim("batch", min=1, max=2**20)
+    length = torch.export.Dim("length", min=1, max=max_length)
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")  # of torch's own exporter, about itself
+        try:
+            program = torch.onnx.export(
+                pooled,
+                (ids, mask),
+                dynamo=True,
+                verbose=False,
+                opset_version=_OPSET,
+                input_names=["input_ids", "attention_mask"],
+                output_names=["embeddings"],
+                dynamic_shapes={
+                    "input_ids": {0: batch, 1: length},
+                    "attention_mask": {0: batch, 1: length},
+                },
+            )
+        except Exception as error:  # the exporter raises whatever stops it
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+            raise ExportError(f"torch cannot export its graph ({reason}).") from error
+    if program is None:
+        raise ExportError("torch.onnx.export gave no graph.")
+    program.save(file)
+
+
+def declared_dimensions(encoder: Path, dimension: int) -> tuple[int, ...]:
+    """Lengths to which the encoder's embeddings may be cut: its config.json lists them.
+
+    The key `matryoshka_dimensions` is the one that vLLM and several published models use.
+
+    Raises:
+        EncoderError: the list is none of whole numbers up to D.
+    """
+    config = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
+    listed = config.get("matryoshka_dimensions", [])
+    if not isinstance(listed, list) or not all(
+        type(size) is int and 0 < size <= dimension for size in listed
+    ):
+        raise EncoderError(
+            f"{encoder / 'config.json'}: matryoshka_dimensions must be a list of whole numbers "
+            f"from 1 to {dimension}, got {listed!r}."
+        )
+    return tuple(sorted({*listed, dimension}))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run as a command; the exit status is 1 if an encoder could not be exported."""
+    parser = argparse.ArgumentParser(prog="python -m serve.encoders.export", description=__doc__)
+    parser.add_argument("encoders", nargs="+", type=Path, help="sentence-transformers folders")
+    parser.add_argument("--out", type=Path, required=True, help="folder of exports")
+    parser.add_argument(
+        "--int8-data", type=Path, help="also 8-bit; STS-B dev below this folder tells its loss"
+    )
+    options = parser.parse_args(arguments)
+    failed = 0
+    for encoder in options.encoders:
+        try:
+            target = export(encoder, options.out)
+            if options.int8_data is not None:
+                from serve.encoders.int8 import quantise  # noqa: PLC0415 - brings onnxruntime
+
+                quantise(Exported.load(target), options.int8_data)
+        except (ValueError, OSError) as error:  # encoder, export or data
+            print(f"{encoder}: {error}", file=sys.stderr)
+            failed = 1
+        else:
+            print(f"{encoder}: {target}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

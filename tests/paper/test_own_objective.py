@@ -1,0 +1,59 @@
+"""The four steps of docs/analysis.md: an objective of one's own goes through every analysis."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from pipeline.config import load as config
+from pipeline.objectives import OBJECTIVES, Objective
+from pipeline.paper.simulation.numbers import at_means, mean_dissipation
+from pipeline.training.dynamics import dynamics, named
+from tests.tiny import ROOT, SETTINGS, write_params
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = (ROOT / "docs/analysis.md").read_text(encoding="utf-8")
+CODE, ENTRY = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def name(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Steps 1 and 2; the name that step 2 gives."""
+    written: dict[str, Any] = {}
+    exec(CODE, written)
+    found = re.fullmatch(r'\s*"(\w+)": (\w+),\s*', ENTRY)
+    assert found is not None
+    monkeypatch.setitem(OBJECTIVES, found[1], written[found[2]])
+    return found[1]
+
+
+def test_it_needs_no_hyperparameters_and_is_found_by_name(name: str, tmp_path: Path) -> None:
+    objectives = SETTINGS["objectives"] | {name: {}}
+    params = config.load(write_params(tmp_path / "params.yaml", {"objectives": objectives}))
+    assert isinstance(params.objective(name), Objective)
+
+
+def test_it_is_simulated_as_its_pieces_say(name: str) -> None:
+    """Dissipation as InfoNCE's, ratio 1.25 everywhere."""
+    params = config.load(ROOT / "params.yaml").analysis.simulation
+    small = dataclasses.replace(params, grid=3, batches=128)
+    both = {"info_nce": OBJECTIVES["info_nce"](temperature=0.05), name: OBJECTIVES[name]()}
+    found = mean_dissipation(both, small)
+    assert (found[name].mean == found["info_nce"].mean).all()
+    assert at_means(name, both[name], small).is_constant
+
+
+def test_it_is_trained_and_recorded(name: str) -> None:
+    anchor, positive = torch.randn(2, 8, 4, generator=torch.Generator().manual_seed(1))
+    anchor.requires_grad_()
+    OBJECTIVES[name]()(anchor, positive).backward()
+    assert anchor.grad is not None
+    numbers = named(dynamics(OBJECTIVES[name](), anchor, positive))
+    assert numbers["hardest_share"] == 1.0
+    assert numbers["ratio"] == pytest.approx(1.25)

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.results.lab import Project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def drawing_project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def project(drawing_project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """Without the pictures, which take a second."""
+    monkeypatch.setattr("pipeline.compare.image", lambda *_: b"")
+    return drawing_project

@@ -1,0 +1,104 @@
+"""Folders as the stages before `compare` leave them, with scores that are chosen."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from pipeline.compare import main
+from pipeline.results.metrics import Measured, metrics, scores_archive
+from pipeline.senteval.benchmark import Result
+from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore, spearman
+from pipeline.senteval.transfer import TransferResult, TransferScore
+from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+
+if TYPE_CHECKING:
+    from pipeline.senteval.classifier import ClassifierName, SettingName
+    from pipeline.senteval.known import Label
+
+close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
+CURVE = "step,dev_spearman,loss\n0,50.0,3.1\n50,61.5,2.2\n100,60.25,2.0\n"
+
+
+def result(tasks: dict[str, int], noise: float, seed: int, label: Label = "other") -> StsResult:
+    """Cosines that follow gold up to noise of its own, on tasks with so many pairs."""
+    scores = []
+    for task, pairs in tasks.items():
+        gold = np.random.default_rng(pairs).integers(0, 6, pairs).astype(float)
+        draw = np.random.default_rng([seed, pairs, round(100 * noise)])
+        cosine = gold + noise * draw.normal(size=pairs)
+        score = spearman(cosine, gold)
+        subsets = {"test": SubsetScore(score, pairs)}
+        scores.append(TaskScore(task, score, score, subsets, cosine, gold, label))
+    return StsResult(tuple(scores), tuple(task for task in STS_TASKS if task not in tasks))
+
+
+def transfer_result(accuracies: dict[str, float], label: Label = "other") -> TransferResult:
+    scores = [
+        TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label, 1.0, 1.0)
+        for task, accuracy in accuracies.items()
+    ]
+    missing = [task for task in TRANSFER_TASKS if task not in accuracies]
+    return TransferResult(tuple(scores), tuple(missing) if accuracies else ())
+
+
+class Project:
+    """Folders as the stages before leave them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def add(
+        self,
+        objective: str,
+        seed: int = 1,
+        *,
+        noise: float = 2,
+        tasks: dict[str, int] | None = None,
+        transfer: dict[str, float] | None = None,
+        setting: SettingName = "fast",
+        classifier: ClassifierName = "mlp",
+        data: str = "sample",
+        label: Label = "other",
+        curve: str | None = CURVE,
+    ) -> None:
+        found = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
+        accuracies = transfer_result(transfer or {}, label)
+        both = Result(found, accuracies, setting, classifier)
+        measured = Measured(f"{objective}-{seed}", "abc", objective, seed)
+        text = json.dumps(metrics(measured, both, Path(data)))
+        self.write(f"metrics/{objective}/{seed}.json", text.encode())
+        self.write(f"scores/{objective}/{seed}.npz", scores_archive(found))
+        if curve is not None:
+            self.write(f"curves/{objective}/{seed}.csv", curve.encode())
+
+    def write(self, name: str, content: bytes) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+    def compare(self, *more: str, out: str = "results", resamples: int = 200) -> int:
+        folders = [
+            text
+            for name in ("metrics", "scores", "curves")
+            for text in (f"--{name}", str(self.folder / name))
+        ]
+        bootstrap = ["--resamples", str(resamples), "--bootstrap-seed", "1"]
+        return main([*folders, "--out", str(self.folder / out), *bootstrap, *more])
+
+    def json(self, name: str = "comparison") -> Any:
+        path = self.folder / "results" / f"{name}.json"
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def markdown(self) -> str:
+        return (self.folder / "results" / "comparison.md").read_text(encoding="utf-8")
+
+    def table_column(self, column: int = 0) -> list[str]:
+        """Cells of the first table's column, below its header."""
+        table = self.markdown().split("\n\n")[1].splitlines()[2:]
+        return [line.split("|")[column + 1].strip() for line in table]

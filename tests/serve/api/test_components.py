@@ -1,0 +1,240 @@
+"""POST /v1/components: an objective's gradient for a batch of sentences, taken apart."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import logging
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline.objectives import OBJECTIVES
+from tests.serve.api.test_docs import described, validate
+from tests.serve.fakes import Fake, served, words
+from tests.serve.served import PARAMS, Api, limits, refusal, running
+from tests.tiny import corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.serve.conftest import Tiny
+
+CLOSE = 1e-5  # as sums in float32 differ
+ANCHORS, POSITIVES = corpus()[:6], corpus()[6:12]
+LONG = " ".join(corpus()[:30])
+PATH = "/v1/components"
+ASKED: dict[str, Any] = {"model": "bert", "anchors": ANCHORS, "positives": POSITIVES}
+DROPOUT = {"model": "bert", "anchors": ANCHORS, "objective": "info_nce"}
+
+
+@pytest.fixture(scope="module")
+def api(bert: Tiny) -> Iterator[Api]:
+    with running(bert.served) as engine:
+        yield Api(engine)
+
+
+def ask(api: Api, **fields: Any) -> dict[str, Any]:
+    response = api.post(PATH, fields)
+    assert response.status_code == 200, response.text
+    content: dict[str, Any] = response.json()
+    return content
+
+
+def embedded(api: Api, texts: list[str]) -> torch.Tensor:
+    asked = {"model": "bert", "input": texts, "normalize": False}
+    data = api.post("/v1/embeddings", asked).json()["data"]
+    return torch.tensor([one["embedding"] for one in data])
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+class TestEveryObjective:
+    def test_the_components_are_those_of_the_pipeline(self, api: Api, name: str) -> None:
+        content = ask(api, **ASKED, objective=name)
+        anchor, positive = embedded(api, ANCHORS), embedded(api, POSITIVES)
+        objective = OBJECTIVES[name]()
+        pieces = objective.components(anchor.double(), positive.double())
+        for piece, expected in pieces._asdict().items():
+            largest = max(1.0, expected.abs().max().item())
+            np.testing.assert_allclose(content[piece], expected, atol=CLOSE * largest)
+        assert content["hyperparameters"] == dataclasses.asdict(objective)
+        assert (content["object"], content["objective"]) == ("components", name)
+        assert (content["views"], content["truncated"]) == ("given", [])
+
+    def test_cosines_belong_to_what_the_formulas_speak_of(self, api: Api, name: str) -> None:
+        content = ask(api, **ASKED, objective=name)
+        normalise = OBJECTIVES[name]().normalise
+        h, p = (
+            torch.nn.functional.normalize(normalise(embedded(api, texts).double()), dim=1)
+            for texts in (ANCHORS, POSITIVES)
+        )
+        np.testing.assert_allclose(content["cosines"], h @ p.T, atol=CLOSE)
+        np.testing.assert_allclose(content["own_cosines"], h @ h.T, atol=CLOSE)
+        np.testing.assert_allclose(
+            content["step"]["positive"]["before"], np.diag(content["cosines"]), atol=CLOSE
+        )
+
+    def test_the_hardest_negative_is_another_sentence(self, api: Api, name: str) -> None:
+        hardest = ask(api, **ASKED, objective=name)["step"]["hardest_negative"]
+        assert all(0 <= j < 6 and j != i for i, j in enumerate(hardest["index"]))
+
+    @pytest.mark.parametrize("positives", [POSITIVES, None])
+    def test_the_answer_is_as_the_document_says(
+        self, api: Api, name: str, positives: list[str] | None
+    ) -> None:
+        content = ask(api, **ASKED | {"positives": positives, "objective": name})
+        validate(api, content, described(api, "post", PATH, 200))
+
+    def test_no_value_of_a_hyperparameter_is_a_fault(self, api: Api, name: str) -> None:
+        values = (0, -1, 5e-324, 1e-30, 1e30, 1e40, 1.7e308, 2**53, 10**19, 10**400, "own_view", "")
+        for field in dataclasses.fields(OBJECTIVES[name]):
+            for value in values:
+                asked = ASKED | {"objective": name, "hyperparameters": {field.name: value}}
+                response = api.post(PATH, asked)
+                assert response.status_code in {200, 400}, (field.name, value, response.text)
+                if response.status_code == 400:
+                    assert refusal(response, 400)["param"] == "hyperparameters"
+
+
+@pytest.mark.parametrize("name", ["info_nce", "vicreg_modified", "mhs_modified"])
+def test_a_step_leads_to_the_positive_and_away_from_the_negative(api: Api, name: str) -> None:
+    asked = ASKED | {"objective": name, "hyperparameters": {"margin": 2.0}, "step": 0.01}
+    if name == "info_nce":
+        del asked["hyperparameters"]
+    step = ask(api, **asked)["step"]
+    assert step["size"] == 0.01
+    gain = {
+        kind: np.subtract(step[kind]["after"], step[kind]["before"])
+        for kind in ("positive", "hardest_negative")
+    }
+    assert (gain["positive"] - gain["hardest_negative"] > 0).all()
+
+
+def test_cosines_are_those_of_the_similarity_route(api: Api) -> None:
+    content = ask(api, **ASKED, objective="mpt")
+    asked = {"model": "bert", "sources": ANCHORS, "targets": POSITIVES}
+    (data,) = api.post("/v1/similarity", asked).json()["data"]
+    np.testing.assert_allclose(content["cosines"], data["similarities"], atol=CLOSE)
+
+
+def test_what_is_not_finite_is_null(api: Api) -> None:
+    asked = ASKED | {"objective": "info_nce", "hyperparameters": {"temperature": 5e-324}}
+    response = api.post(PATH, asked)
+    assert "NaN" not in response.text
+    assert "null" in response.text
+    validate(api, response.json(), described(api, "post", PATH, 200))
+
+
+def test_an_encoders_own_objective_is_asked_if_none_is_named(tmp_path: Path, bert: Tiny) -> None:
+    folder = tmp_path / "trained"
+    shutil.copytree(bert.folder, folder)
+    record = {"objective": "mpt", "hyperparameters": {"margin": 0.5}}
+    (folder / "triad.json").write_text(json.dumps(record), encoding="utf-8")
+    with running(replace(bert.served, folder=folder)) as engine:
+        content = ask(Api(engine), **ASKED)
+    assert (content["objective"], content["hyperparameters"]) == ("mpt", {"margin": 0.5})
+
+
+class TestDropout:
+    def test_without_positives_the_views_are_the_dropouts(self, api: Api) -> None:
+        content = ask(api, **DROPOUT)
+        assert content["views"] == "dropout"
+        aligned = np.diag(content["cosines"])
+        assert (aligned > 0.5).all()
+        assert (aligned < 1 - 1e-6).all()
+
+    def test_a_seed_gives_the_same_answer_and_another_another(self, api: Api) -> None:
+        first = ask(api, **DROPOUT, seed=5)
+        assert ask(api, **DROPOUT, seed=5) == first
+        assert ask(api, **DROPOUT, seed=6)["cosines"] != first["cosines"]
+        assert ask(api, **DROPOUT) == ask(api, **DROPOUT, seed=0)
+
+    def test_tokens_of_both_views_are_counted(self, api: Api, bert: Tiny) -> None:
+        tokens = sum(map(len, bert.served.tokenizer.encode(ANCHORS)))
+        assert ask(api, **DROPOUT)["usage"]["total_tokens"] == 2 * tokens
+
+    def test_several_at_once_are_answered_as_one_is(self, api: Api) -> None:
+        seeds = [1, 2, 1, 2]
+        alone = {seed: ask(api, **DROPOUT, seed=seed) for seed in set(seeds)}
+
+        async def main() -> list[Any]:
+            async with api.session() as session:
+                return await asyncio.gather(
+                    *(session.post(PATH, json=DROPOUT | {"seed": seed}) for seed in seeds)
+                )
+
+        for seed, response in zip(seeds, asyncio.run(main()), strict=True):
+            assert response.json() == alone[seed]
+
+    def test_a_folder_that_is_gone_is_no_fault(self) -> None:
+        with running(served(Fake())) as engine:
+            asked = {"model": "fake", "anchors": [words(5), words(6)], "objective": "mpt"}
+            error = refusal(Api(engine).post(PATH, asked), 503)
+        assert "give positives" in error["message"]
+
+
+class TestCutTexts:
+    @pytest.mark.parametrize(
+        ("positives", "names", "number"),
+        [(None, ["anchors[1]"], 1), ([LONG, "b"], ["anchors[1]", "positives[0]"], 2)],
+    )
+    def test_they_are_named(
+        self, api: Api, positives: list[str] | None, names: list[str], number: int
+    ) -> None:
+        asked = DROPOUT | {"anchors": ["a", LONG], "positives": positives}
+        response = api.post(PATH, asked)
+        assert response.json()["truncated"] == names
+        assert response.headers["X-Truncated"] == str(number)
+        error = refusal(api.post(PATH, asked | {"truncate": False}), 400)
+        assert error["code"] == "context_length_exceeded"
+        assert error["message"].startswith("anchors[1]: has ")
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({}, "objective"),
+        ({"objective": "vicregg"}, "objective"),
+        ({"objective": "mpt", "hyperparameters": {"margins": 1}}, "hyperparameters"),
+        ({"objective": "mpt", "hyperparameters": {"margin": "x"}}, "hyperparameters"),
+        ({"objective": "mpt", "anchors": ["a"] * 65, "positives": None}, "anchors"),
+        ({"objective": "mpt", "positives": ["a"]}, "positives"),
+    ],
+)
+def test_what_is_wrong_is_refused(api: Api, fields: dict[str, Any], param: str) -> None:
+    error = refusal(api.post(PATH, ASKED | fields), 400)
+    assert error["param"] == param
+    validate(api, {"error": error}, described(api, "post", PATH, 400))
+
+
+def test_texts_count_towards_the_limit_of_a_request(bert: Tiny) -> None:
+    few = replace(PARAMS, limits=limits(items=11))
+    with running(bert.served, params=few) as engine:
+        error = refusal(Api(engine).post(PATH, ASKED | {"objective": "mpt"}), 400)
+    assert "has 12 texts, over the limit items=11" in error["message"]
+
+
+def test_without_torch_it_answers_501_and_the_others_go_on(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("serve.installed.find_spec", lambda _: None)
+    error = refusal(api.post(PATH, ASKED | {"objective": "mpt"}), 501)
+    assert (error["code"], error["type"]) == ("torch_missing", "server_error")
+    validate(api, {"error": error}, described(api, "post", PATH, 501))
+    assert api.post("/v1/embeddings", {"model": "bert", "input": "a"}).status_code == 200
+
+
+def test_a_fault_of_an_encoder_is_answered_as_elsewhere(fake: Fake) -> None:
+    fake.broken.add((1, 5, 2))
+    logging.disable(logging.ERROR)
+    with running(served(fake)) as engine:
+        texts = [words(5), words(6)]
+        asked = {"model": "fake", "anchors": texts, "positives": texts, "objective": "mpt"}
+        refusal(Api(engine).post(PATH, asked), 500)
+    logging.disable(logging.NOTSET)

@@ -1,0 +1,265 @@
+"""Requests: what may be asked, and which sentence refuses what may not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from serve.api.contract import (
+    ComponentsRequest,
+    EmbeddingsRequest,
+    SearchRequest,
+    SimilarityRequest,
+    TokenizeRequest,
+    parse,
+)
+from serve.errors import ApiError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+EMBEDDINGS: dict[str, Any] = {"model": "m", "input": ["a text"]}
+PAIRS: dict[str, Any] = {"model": "m", "pairs": [["a", "b"]]}
+MATRIX: dict[str, Any] = {"models": ["m", "n"], "sources": ["a"], "targets": ["b", "c"]}
+SEARCH: dict[str, Any] = {"model": "m", "query": "q", "documents": ["a", "b"]}
+TOKENIZE: dict[str, Any] = {"model": "m", "input": "a text"}
+COMPONENTS: dict[str, Any] = {"model": "m", "anchors": ["a", "b"], "hyperparameters": {"ratio": 2}}
+VALID = [
+    (EmbeddingsRequest, EMBEDDINGS),
+    (SimilarityRequest, PAIRS),
+    (SimilarityRequest, MATRIX),
+    (SearchRequest, SEARCH),
+    (TokenizeRequest, TOKENIZE),
+    (ComponentsRequest, COMPONENTS),
+]
+GONE = object()
+
+
+def refused(kind: type[BaseModel], body: bytes) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        parse(kind, body)
+    assert caught.value.status == 400
+    assert caught.value.message.endswith(".")
+    assert "\n" not in caught.value.message
+    return caught.value
+
+
+def changed(content: dict[str, Any], changes: dict[str, Any]) -> bytes:
+    merged = content | changes
+    return json.dumps({key: value for key, value in merged.items() if value is not GONE}).encode()
+
+
+@pytest.mark.parametrize(("kind", "content"), VALID)
+def test_a_right_request_is_read(kind: type[BaseModel], content: dict[str, Any]) -> None:
+    given = parse(kind, json.dumps(content).encode()).model_dump(exclude_unset=True)
+    assert set(given) == set(content)
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("one text", ["one text"]),
+        (["one", "two"], ["one", "two"]),
+        ([7, 8], [[7, 8]]),
+        ([[7, 8], [9]], [[7, 8], [9]]),
+    ],
+)
+def test_input_is_a_text_texts_ids_or_lists_of_ids(given: object, read: list[object]) -> None:
+    assert parse(EmbeddingsRequest, changed(EMBEDDINGS, {"input": given})).input == read
+
+
+def test_what_is_left_out_has_openais_defaults() -> None:
+    asked = parse(EmbeddingsRequest, json.dumps(EMBEDDINGS).encode())
+    assert (asked.encoding_format, asked.dimensions, asked.normalize) == ("float", None, None)
+    assert asked.truncate
+    assert parse(SearchRequest, json.dumps(SEARCH).encode()).top_k == 10
+
+
+def test_texts_are_not_changed() -> None:
+    texts = [" spaces ", "\ttab\n", "a\u2028b", "\x00", "e\u0301", "\U0001f3bb"]
+    assert parse(EmbeddingsRequest, changed(EMBEDDINGS, {"input": texts})).input == texts
+
+
+@pytest.mark.parametrize(
+    ("changes", "param", "message"),
+    [
+        ({"input": GONE}, "input", r"^input: missing; add it\.$"),
+        ({"model": GONE}, "model", r"^model: missing; add it\.$"),
+        ({"model": 7}, "model", r"^model: .*valid string, got 7\.$"),
+        ({"model": None}, "model", r"^model: .*valid string, got null\.$"),
+        ({"input": None}, "input", r"^input: expected a text, .* got null\.$"),
+        ({"input": 3}, "input", r"^input: expected a text, .* got a number\.$"),
+        ({"input": True}, "input", r"^input: expected a text, .* got true or false\.$"),
+        ({"input": {"a": 1}}, "input", r"^input: expected a text, .* got an object\.$"),
+        ({"input": ""}, "input", r"^input: the text is empty; give one"),
+        ({"input": " \n\u2003"}, "input", r"^input: the text is blank; give one"),
+        ({"input": []}, "input", r"^input: the list is empty; give at least one text\.$"),
+        ({"input": ["a", "b", "c", ""]}, "input", r"^input\[3\]: the text is empty"),
+        ({"input": ["a", " "]}, "input", r"^input\[1\]: the text is blank"),
+        ({"input": ["a", 5]}, "input", r"^input\[1\]: expected a text, got a number\.$"),
+        ({"input": ["a", ["b"]]}, "input", r"^input\[1\]: expected a text, got a list\.$"),
+        ({"input": [None]}, "input", r"^input\[0\]: expected a text, got null\.$"),
+        ({"input": [True]}, "input", r"^input\[0\]: expected a text, got true or false\.$"),
+        ({"input": [1.5]}, "input", r"^input\[0\]: expected a text, got a number\.$"),
+        ({"input": [5, "a"]}, "input", r"^input\[1\]: expected a token id, got a text\.$"),
+        ({"input": [5, 1.5]}, "input", r"^input\[1\]: expected a token id, got a number\.$"),
+        ({"input": [5, True]}, "input", r"^input\[1\]: expected a token id, got true or false"),
+        (
+            {"input": [5, -1]},
+            "input",
+            r"^input\[1\]: expected a token id, got a negative",
+        ),
+        ({"input": [[]]}, "input", r"^input\[0\]: the list is empty; give at least one token id"),
+        ({"input": [[5], []]}, "input", r"^input\[1\]: the list is empty"),
+        ({"input": [[5], 5]}, "input", r"^input\[1\]: expected a list of token ids, got a number"),
+        ({"input": [[5], [6, None]]}, "input", r"^input\[1\]\[1\]: expected a token id, got null"),
+        ({"encoding_format": "hex"}, "encoding_format", "'float' or 'base64', got 'hex'"),
+        ({"encoding_format": None}, "encoding_format", "'float' or 'base64', got null"),
+        ({"dimensions": 0}, "dimensions", "greater than or equal to 1, got 0"),
+        ({"dimensions": "8"}, "dimensions", "valid integer, got '8'"),
+        ({"dimensions": 8.0}, "dimensions", r"valid integer, got 8\.0"),
+        ({"dimensions": True}, "dimensions", "valid integer, got true or false"),
+        ({"normalize": 1}, "normalize", "valid boolean, got 1"),
+        ({"truncate": "yes"}, "truncate", "valid boolean, got 'yes'"),
+        ({"truncate": None}, "truncate", "valid boolean, got null"),
+        ({"user": 5}, "user", "valid string, got 5"),
+        ({"user": "u" * 500, "dimensions": "d" * 500}, "dimensions", "got a text"),
+    ],
+)
+def test_embeddings_say_what_is_wrong_where(
+    changes: dict[str, Any], param: str, message: str
+) -> None:
+    error = refused(EmbeddingsRequest, changed(EMBEDDINGS, changes))
+    assert (error.code, error.param) == ("invalid_value", param)
+    with pytest.raises(ApiError, match=message):
+        raise error
+
+
+NOT_BOTH = r"^pairs: give either pairs, or both sources and targets\.$"
+
+
+@pytest.mark.parametrize(
+    ("changes", "param", "message"),
+    [
+        ({"model": GONE}, "model", r"^model: give either model or models\.$"),
+        ({"models": ["n"]}, "model", r"^model: give either model or models\.$"),
+        ({"model": GONE, "models": []}, "models", "^models: .*at least 1 item"),
+        ({"model": GONE, "models": "m"}, "models", "valid list, got 'm'"),
+        ({"model": GONE, "models": ["m", 7]}, "models", r"^models\[1\]: .*valid string, got 7"),
+        ({"model": GONE, "models": ["m", "m"]}, "models", "^models: .* more than once"),
+        ({"pairs": GONE}, "pairs", NOT_BOTH),
+        ({"pairs": GONE, "sources": ["a"]}, "pairs", NOT_BOTH),
+        ({"pairs": GONE, "targets": ["a"]}, "pairs", NOT_BOTH),
+        ({"sources": ["a"], "targets": ["a"]}, "pairs", NOT_BOTH),
+        ({"sources": ["a"]}, "pairs", NOT_BOTH),
+        ({"pairs": []}, "pairs", "^pairs: expected a list of pairs of texts, got an empty one"),
+        ({"pairs": "ab"}, "pairs", "^pairs: expected a list of pairs of texts, got a text"),
+        ({"pairs": ["ab"]}, "pairs", r"^pairs\[0\]: expected two texts, got a text"),
+        ({"pairs": [["a", "b"], ["a"]]}, "pairs", r"^pairs\[1\]: expected two texts, got a list"),
+        ({"pairs": [["a", "b", "c"]]}, "pairs", r"^pairs\[0\]: .* got a list of 3"),
+        ({"pairs": [["a", "b"], ["", "b"]]}, "pairs", r"^pairs\[1\]\[0\]: the text is empty"),
+        ({"pairs": [["a", " "]]}, "pairs", r"^pairs\[0\]\[1\]: the text is blank"),
+        ({"pairs": [["a", 7]]}, "pairs", r"^pairs\[0\]\[1\]: expected a text, got a number"),
+        ({"sources": ["a", "b", ""]}, "sources", r"^sources\[2\]: the text is empty"),
+        ({"sources": []}, "sources", "^sources: the list is empty"),
+        ({"targets": "a"}, "targets", "^targets: expected a list of texts, got a text"),
+        ({"targets": ["a", {}]}, "targets", r"^targets\[1\]: expected a text, got an object"),
+    ],
+)
+def test_similarity_says_what_is_wrong_where(
+    changes: dict[str, Any], param: str, message: str
+) -> None:
+    error = refused(SimilarityRequest, changed(PAIRS, changes))
+    assert (error.code, error.param) == ("invalid_value", param)
+    with pytest.raises(ApiError, match=message):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "changes", "param", "message"),
+    [
+        (SearchRequest, SEARCH, {"query": ""}, "query", "^query: the text is empty"),
+        (SearchRequest, SEARCH, {"query": ["a"]}, "query", "^query: expected a text, got a list"),
+        (SearchRequest, SEARCH, {"query": GONE}, "query", "^query: missing"),
+        (SearchRequest, SEARCH, {"documents": []}, "documents", "^documents: the list is empty"),
+        (SearchRequest, SEARCH, {"documents": ["a", 3]}, "documents", r"^documents\[1\]: expect"),
+        (SearchRequest, SEARCH, {"top_k": 0}, "top_k", "greater than or equal to 1, got 0"),
+        (SearchRequest, SEARCH, {"top_k": None}, "top_k", "valid integer, got null"),
+        (TokenizeRequest, TOKENIZE, {"input": [3]}, "input", r"^input\[0\]: expected a text, got"),
+        (TokenizeRequest, TOKENIZE, {"input": ""}, "input", "^input: the text is empty"),
+        (TokenizeRequest, TOKENIZE, {"input": {}}, "input", "^input: expected .*, got an object"),
+    ],
+)
+def test_search_and_tokenize_say_what_is_wrong_where(
+    kind: type[BaseModel],
+    content: dict[str, Any],
+    changes: dict[str, Any],
+    param: str,
+    message: str,
+) -> None:
+    error = refused(kind, changed(content, changes))
+    assert error.param == param
+    with pytest.raises(ApiError, match=message):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("changes", "param", "message"),
+    [
+        ({"anchors": ["a"]}, "anchors", r"^anchors: give 2 to 64 texts, got 1\.$"),
+        ({"anchors": ["a"] * 65}, "anchors", r"^anchors: give 2 to 64 texts, got 65\.$"),
+        ({"anchors": ["a", ""]}, "anchors", r"^anchors\[1\]: the text is empty"),
+        ({"anchors": "ab"}, "anchors", "^anchors: expected a list of texts, got a text"),
+        ({"anchors": GONE}, "anchors", "^anchors: missing"),
+        ({"positives": ["a"]}, "positives", "^positives: give one for each of the 2 .*, got 1"),
+        ({"positives": ["a", 3]}, "positives", r"^positives\[1\]: expected a text, got a number"),
+        ({"positives": []}, "positives", "^positives: the list is empty"),
+        ({"seed": -1}, "seed", "greater than or equal to 0, got -1"),
+        ({"seed": 1.5}, "seed", r"valid integer, got 1\.5"),
+        ({"seed": 1 << 63}, "seed", "^seed: .*less than"),
+        ({"step": 0}, "step", "greater than 0, got 0"),
+        ({"step": 10.5}, "step", r"less than or equal to 10, got 10\.5"),
+        ({"step": "1"}, "step", "valid number, got '1'"),
+        ({"objective": 3}, "objective", "valid string, got 3"),
+        ({"hyperparameters": []}, "hyperparameters", "expected an object, got a list"),
+        ({"hyperparameters": {"margin": True}}, "hyperparameters", "for 'margin', got true or fal"),
+        ({"hyperparameters": {"margin": [1]}}, "hyperparameters", "for 'margin', got a list"),
+        ({"hyperparameters": {"gate": "x" * 41}}, "hyperparameters", "word for 'gate' is too long"),
+        ({"hyperparameters": {"m" * 999: None}}, "hyperparameters", "'m{40}', got null"),
+        ({"hyperparameters": {"ratio": 10**400}}, "hyperparameters", "for 'ratio' is too large"),
+        ({"hyperparameters": {"ratio": -(10**30)}}, "hyperparameters", "for 'ratio' is too large"),
+    ],
+)
+def test_components_say_what_is_wrong_where(
+    changes: dict[str, Any], param: str, message: str
+) -> None:
+    error = refused(ComponentsRequest, changed(COMPONENTS, changes))
+    assert (error.code, error.param) == ("invalid_value", param)
+    with pytest.raises(ApiError, match=message):
+        raise error
+
+
+@pytest.mark.parametrize(("kind", "content"), VALID)
+def test_unknown_fields_are_refused_with_the_known_ones(
+    kind: type[BaseModel], content: dict[str, Any]
+) -> None:
+    error = refused(kind, changed(content, {"imput": 1}))
+    assert (error.code, error.param) == ("unknown_field", "imput")
+    assert error.message.startswith("imput: unknown field; the fields are ")
+    assert all(name in error.message for name in kind.model_fields)
+
+
+def test_tokenize_has_no_truncate_since_it_cuts_nothing() -> None:
+    assert refused(TokenizeRequest, changed(TOKENIZE, {"truncate": True})).code == "unknown_field"
+
+
+def test_texts_of_a_similarity_request_are_named_as_the_request_has_them() -> None:
+    pairs = SimilarityRequest(model="m", pairs=[["a", "b"], ["c", "d"]])  # type: ignore[list-item]
+    assert pairs.texts == ["a", "b", "c", "d"]
+    names = [pairs.name(index) for index in range(4)]
+    assert names == ["pairs[0][0]", "pairs[0][1]", "pairs[1][0]", "pairs[1][1]"]
+    matrix = SimilarityRequest(models=["m", "n"], sources=["a"], targets=["b", "c"])
+    assert (matrix.texts, list(matrix.wanted)) == (["a", "b", "c"], ["m", "n"])
+    assert [matrix.name(index) for index in range(3)] == ["sources[0]", "targets[0]", "targets[1]"]

@@ -1,0 +1,182 @@
+"""POST /v1/embeddings: the encoder's own embeddings, in OpenAI's shape."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.serve.fakes import Fake, embedding, row, words
+from tests.serve.served import Api, refusal
+from tests.tiny import LONGEST, WIDTH, corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+    from tests.serve.conftest import Tiny
+
+CLOSE = 1e-5  # float32, other order of sums
+TEXTS = [*corpus()[:5], "日本の秋は、山が赤くなります。", corpus()[0]]
+LONG = " ".join(corpus()[:30])
+
+
+def ask(api: Api, given: object, **more: Any) -> httpx.Response:
+    return api.post("/v1/embeddings", {"model": "bert", "input": given} | more)
+
+
+def embeddings(response: httpx.Response) -> np.ndarray:
+    assert response.status_code == 200, response.text
+    return np.array([one["embedding"] for one in response.json()["data"]], np.float32)
+
+
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def test_the_answer_has_openais_shape(real: Api) -> None:
+    content = ask(real, TEXTS).json()
+    assert list(content) == ["object", "data", "model", "usage"]
+    assert (content["object"], content["model"]) == ("list", "bert")
+    assert [one["index"] for one in content["data"]] == list(range(len(TEXTS)))
+    for one in content["data"]:
+        assert one["object"] == "embedding"
+        assert len(one["embedding"]) == WIDTH
+        assert one["truncated"] is False
+
+
+def test_embeddings_are_the_encoders(real: Api, bert: Tiny) -> None:
+    found = embeddings(ask(real, TEXTS))
+    assert np.abs(found - bert.reference.encode(TEXTS)).max() < CLOSE
+
+
+def test_texts_and_their_ids_give_the_same(real: Api, bert: Tiny) -> None:
+    rows = bert.served.tokenizer.encode(TEXTS)
+    by_text = embeddings(ask(real, TEXTS))
+    for given in (rows, [ids[1:-1] for ids in rows]):
+        assert np.abs(embeddings(ask(real, given)) - by_text).max() < CLOSE
+    for one in (TEXTS[2], rows[2]):
+        assert np.abs(embeddings(ask(real, one)) - by_text[2:3]).max() < CLOSE
+
+
+def test_many_at_once_get_what_each_gets_alone(real: Api, bert: Tiny) -> None:
+    expected = bert.reference.encode(corpus()[:40])
+
+    async def main() -> list[httpx.Response]:
+        async with real.session() as session:
+            bodies = [{"model": "bert", "input": text} for text in corpus()[:40]]
+            return await asyncio.gather(
+                *(session.post("/v1/embeddings", json=body) for body in bodies)
+            )
+
+    found = np.concatenate([embeddings(response) for response in asyncio.run(main())])
+    assert np.abs(found - expected).max() < CLOSE
+
+
+def test_usage_counts_real_tokens_and_no_padding(real: Api, bert: Tiny) -> None:
+    """Equal texts count each time, as they are computed once only to save time."""
+    tokens = sum(map(len, bert.served.tokenizer.encode(TEXTS)))
+    usage = ask(real, TEXTS).json()["usage"]
+    assert usage == {"prompt_tokens": tokens, "total_tokens": tokens}
+
+
+def test_a_cut_text_is_marked_and_counted_as_it_was_encoded(real: Api, bert: Tiny) -> None:
+    response = ask(real, ["short", LONG, LONG])
+    content = response.json()
+    assert [one["truncated"] for one in content["data"]] == [False, True, True]
+    assert response.headers["X-Truncated"] == "2"
+    short = len(bert.served.tokenizer.encode(["short"])[0])
+    assert content["usage"]["prompt_tokens"] == short + 2 * LONGEST
+    assert np.abs(embeddings(response)[1] - bert.reference.encode([LONG])[0]).max() < CLOSE
+
+
+def test_without_a_cut_text_there_is_no_header(real: Api) -> None:
+    assert "X-Truncated" not in ask(real, TEXTS).headers
+
+
+def test_a_long_text_is_refused_where_nothing_may_be_cut(real: Api) -> None:
+    error = refusal(ask(real, ["short", LONG], truncate=False), 400)
+    assert (error["code"], error["param"]) == ("context_length_exceeded", "input")
+    assert error["message"].startswith("input[1]: has ")
+    assert "bert takes 64" in error["message"]
+    assert ask(real, TEXTS, truncate=False).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("model", "normalize", "length_one"),
+    [
+        ("bert", None, False),
+        ("bert", False, False),
+        ("bert", True, True),
+        ("unit", None, True),
+        ("unit", True, True),
+        ("unit", False, False),
+    ],
+)
+def test_embeddings_have_length_one_where_the_encoder_or_the_request_says_so(
+    real: Api, bert: Tiny, model: str, normalize: bool | None, length_one: bool
+) -> None:
+    expected = bert.reference.encode(TEXTS)
+    found = embeddings(ask(real, TEXTS, model=model, normalize=normalize))
+    assert np.abs(found - (unit_rows(expected) if length_one else expected)).max() < CLOSE
+
+
+@pytest.mark.parametrize("normalize", [None, True, False])
+@pytest.mark.parametrize("dimensions", [8, 16])
+def test_a_declared_dimension_is_cut_and_then_of_length_one(
+    real: Api, bert: Tiny, dimensions: int, normalize: bool | None
+) -> None:
+    found = embeddings(ask(real, TEXTS, dimensions=dimensions, normalize=normalize))
+    expected = unit_rows(bert.reference.encode(TEXTS)[:, :dimensions])
+    assert found.shape == (len(TEXTS), dimensions)
+    assert np.abs(found - expected).max() < CLOSE
+
+
+def test_the_whole_dimension_changes_nothing(real: Api) -> None:
+    whole = embeddings(ask(real, TEXTS))
+    assert np.array_equal(embeddings(ask(real, TEXTS, dimensions=WIDTH)), whole)
+
+
+@pytest.mark.parametrize("dimensions", [1, 9, 33, 10**18, 10**4000])
+def test_other_dimensions_are_refused_with_those_that_are_declared(
+    real: Api, dimensions: int
+) -> None:
+    error = refusal(ask(real, TEXTS, dimensions=dimensions), 400)
+    assert (error["code"], error["param"]) == ("invalid_value", "dimensions")
+    assert error["message"].startswith("dimensions: bert was trained for 8, 16, 32, got ")
+
+
+@pytest.mark.parametrize("more", [{}, {"dimensions": 8}, {"normalize": True}])
+def test_base64_is_the_same_as_numbers(real: Api, more: Mapping[str, Any]) -> None:
+    data = ask(real, TEXTS, encoding_format="base64", **more).json()["data"]
+    rows = [np.frombuffer(base64.b64decode(one["embedding"]), "<f4") for one in data]
+    assert np.array_equal(np.stack(rows), embeddings(ask(real, TEXTS, **more)))
+
+
+def test_a_vector_of_zeros_stays_one_when_it_is_scaled(api: Api, fake: Fake) -> None:
+    fake.zero.add(row(5))
+    asked = {"model": "fake", "input": [words(5), words(6)], "normalize": True}
+    found = embeddings(api.post("/v1/embeddings", asked))
+    assert np.array_equal(found[0], np.zeros(4))
+    assert np.abs(found[1] - unit_rows(embedding(row(6))[None])[0]).max() < CLOSE
+
+
+def test_user_and_openais_other_fields(api: Api) -> None:
+    body = {"model": "fake", "input": words(5)}
+    assert api.post("/v1/embeddings", body | {"user": "somebody"}).status_code == 200
+    error = refusal(api.post("/v1/embeddings", body | {"prompt": "x"}), 400)
+    assert error["code"] == "unknown_field"
+
+
+def test_large_answers_are_written_on_another_thread_with_the_same_content(api: Api) -> None:
+    """64 texts of four numbers are below the size, so the size is lowered instead."""
+    asked = [words(3 + place) for place in range(60)]
+    small = embeddings(api.post("/v1/embeddings", {"model": "fake", "input": asked}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("serve.api.bodies._LARGE", 1)
+        large = embeddings(api.post("/v1/embeddings", {"model": "fake", "input": asked}))
+    assert np.array_equal(small, large)

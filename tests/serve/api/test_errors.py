@@ -1,0 +1,227 @@
+"""Errors: every one in OpenAI's shape, with a status that its clients understand."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from serve.engine import Engine
+from tests.serve.fakes import PATIENCE, Fake, row, served, words
+from tests.serve.served import PARAMS, Api, limits, refusal, running
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    import httpx
+
+ASKED: dict[str, dict[str, Any]] = {
+    "/v1/embeddings": {"model": "fake", "input": words(5)},
+    "/v1/similarity": {"model": "fake", "pairs": [[words(5), words(6)]]},
+    "/v1/search": {"model": "fake", "query": words(5), "documents": [words(6)]},
+    "/v1/tokenize": {"model": "fake", "input": words(5)},
+    "/v1/components": {
+        "model": "fake",
+        "anchors": [words(5), words(6)],
+        "positives": [words(7), words(8)],
+        "objective": "info_nce",
+    },
+}
+GETS = ["/v1/models", "/v1/results", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/"]
+COMPUTING = [path for path in ASKED if path != "/v1/tokenize"]
+JSON = {"Content-Type": "application/json"}
+
+
+async def pieces(body: bytes, size: int = 1000) -> AsyncIterator[bytes]:
+    """A body whose length is not announced."""
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
+
+
+@pytest.mark.parametrize("path", ASKED)
+class TestEveryPost:
+    def test_a_right_request_is_answered(self, api: Api, path: str) -> None:
+        response = api.post(path, ASKED[path])
+        assert response.status_code == 200, response.text
+        assert response.headers["content-type"] == "application/json"
+
+    def test_a_body_in_pieces_is_answered(self, api: Api, path: str) -> None:
+        body = json.dumps(ASKED[path] | {"model": "fake"}).encode()
+        assert api.post(path, pieces(body, 7)).status_code == 200
+
+    def test_a_charset_beside_json_is_no_matter(self, api: Api, path: str) -> None:
+        kind = {"Content-Type": "Application/JSON; charset=utf-8"}
+        assert api.post(path, ASKED[path], kind).status_code == 200
+
+    def test_400_for_what_is_no_json(self, api: Api, path: str) -> None:
+        error = refusal(api.post(path, b"{"), 400)
+        assert (error["type"], error["code"]) == ("invalid_request_error", "invalid_json")
+
+    def test_400_for_a_wrong_field(self, api: Api, path: str) -> None:
+        error = refusal(api.post(path, ASKED[path] | {"model": 3}), 400)
+        assert (error["param"], error["code"]) == ("model", "invalid_value")
+
+    def test_404_for_an_unknown_encoder(self, api: Api, path: str) -> None:
+        error = refusal(api.post(path, ASKED[path] | {"model": "fakes"}), 404)
+        assert (error["code"], error["param"]) == ("model_not_found", "model")
+        assert "did you mean 'fake'?" in error["message"]
+
+    def test_404_for_a_very_long_name(self, api: Api, path: str) -> None:
+        error = refusal(api.post(path, ASKED[path] | {"model": "m" * 50_000}), 404)
+        assert len(error["message"]) < 300
+
+    @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "BREW"])
+    def test_405_with_what_is_allowed(self, api: Api, path: str, method: str) -> None:
+        response = api.call(method, path)
+        assert refusal(response, 405)["code"] == "method_not_allowed"
+        assert response.headers["Allow"] == "POST"
+
+    def test_413_for_an_announced_body_that_is_not_read(self, api: Api, path: str) -> None:
+        read = []
+
+        async def body() -> AsyncIterator[bytes]:
+            read.append(1)
+            yield b"{"
+
+        response = api.post(path, body(), {"Content-Length": "100001"})
+        error = refusal(response, 413)
+        assert error["code"] == "body_too_large"
+        assert "of 100001 bytes is over the limit body_bytes=100000" in error["message"]
+        assert response.headers["Connection"] == "close"
+        assert not read
+
+    def test_413_for_a_body_that_turns_out_too_long(self, api: Api, path: str) -> None:
+        response = api.post(path, pieces(b" " * 100_001))
+        assert refusal(response, 413)["code"] == "body_too_large"
+        assert response.headers["Connection"] == "close"
+
+    @pytest.mark.parametrize("length", ["9" * 30, "9" * 5000])
+    def test_413_for_a_length_that_no_memory_has(self, api: Api, path: str, length: str) -> None:
+        refusal(api.post(path, pieces(b"{}"), {"Content-Length": length}), 413)
+
+    @pytest.mark.parametrize("kind", ["", "text/plain", "multipart/form-data", "application/jsonx"])
+    def test_415_for_what_is_not_said_to_be_json(self, api: Api, path: str, kind: str) -> None:
+        response = api.call("POST", path, content=b"{}", headers={"Content-Type": kind})
+        error = refusal(response, 415)
+        assert error["code"] == "unsupported_media_type"
+        assert repr(kind or "none") in error["message"]
+
+    def test_415_for_a_compressed_body(self, api: Api, path: str) -> None:
+        response = api.post(path, b"\x1f\x8b", {"Content-Encoding": "gzip"})
+        assert refusal(response, 415)["code"] == "unsupported_encoding"
+
+    def test_408_for_a_body_that_does_not_come(self, path: str) -> None:
+        async def slow() -> AsyncIterator[bytes]:
+            yield b"{"
+            await asyncio.sleep(PATIENCE)
+
+        quick = replace(PARAMS, limits=limits(body_seconds=0.01))
+        with running(served(Fake()), params=quick) as engine:
+            response = Api(engine).post(path, slow())
+        assert refusal(response, 408)["code"] == "body_timeout"
+        assert "the limit body_seconds=0.01" in response.json()["error"]["message"]
+        assert response.headers["Connection"] == "close"
+
+    def test_500_for_a_fault_that_nobody_foresaw(
+        self, api: Api, path: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fault(*_: object) -> None:
+            raise ZeroDivisionError(words(5))
+
+        monkeypatch.setattr("serve.api.routes.parse", fault)
+        response = api.post(path, ASKED[path], {"X-Request-Id": "mine"})
+        error = refusal(response, 500)
+        assert (error["type"], error["code"]) == ("server_error", "internal_error")
+        assert error["message"].endswith("details under request mine.")
+        assert words(5) not in response.text
+
+    def test_503_while_encoders_are_loaded(self, path: str) -> None:
+        engine = Engine(PARAMS)
+        error = refusal(Api(engine).post(path, ASKED[path]), 503)
+        engine.batcher.stop()
+        assert (error["type"], error["code"]) == ("server_error", "loading")
+
+
+@pytest.mark.parametrize("path", COMPUTING)
+class TestEveryPostThatComputes:
+    @pytest.fixture(autouse=True)
+    def _quiet(self) -> Iterator[None]:
+        """Faults are logged with their traceback."""
+        logging.disable(logging.ERROR)
+        yield
+        logging.disable(logging.NOTSET)
+
+    def test_500_where_the_encoder_fails(self, api: Api, fake: Fake, path: str) -> None:
+        fake.broken.add(row(5))
+        error = refusal(api.post(path, ASKED[path]), 500)
+        assert (error["type"], error["code"]) == ("server_error", "internal_error")
+        assert "RuntimeError" in error["message"]
+        assert "kernel" not in error["message"]
+
+    def test_429_for_a_full_queue(self, path: str) -> None:
+        fake = Fake()
+        few = replace(PARAMS, threads=1, limits=limits(queue_texts=2))
+        with running(served(fake), params=few) as engine:
+            api = Api(engine)
+            fake.gate.clear()
+
+            async def main() -> httpx.Response:
+                async with api.session() as session:
+                    first = asyncio.create_task(
+                        session.post("/v1/embeddings", json=ASKED["/v1/embeddings"])
+                    )
+                    await asyncio.to_thread(fake.entered.acquire)
+                    more = {"model": "fake", "sources": ["a"], "targets": ["b"]}
+                    asked = more if path == "/v1/similarity" else ASKED[path]
+                    if path == "/v1/embeddings":
+                        asked = asked | {"input": ["a", "b"]}
+                    refused = await session.post(path, json=asked)
+                    fake.gate.set()
+                    assert (await first).status_code == 200
+                    return refused
+
+            response = asyncio.run(main())
+        error = refusal(response, 429)
+        assert (error["type"], error["code"]) == ("rate_limit_error", "overloaded")
+        assert 1 <= int(response.headers["Retry-After"]) <= 60
+
+    def test_429_where_the_turn_does_not_come(self, path: str) -> None:
+        short = replace(PARAMS, threads=1, limits=limits(wait_seconds=0.01))
+        with running(served(Fake()), params=short) as engine:
+            engine.batcher.stop()  # no thread will ever take it
+            response = Api(engine).post(path, ASKED[path])
+        assert "wait_seconds=0.01" in refusal(response, 429)["message"]
+        assert int(response.headers["Retry-After"]) >= 1
+
+
+@pytest.mark.parametrize("path", [*GETS, "/v1/models/fake", "/v1/models/fake/training"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_405_with_what_is_allowed_where_only_get_is(api: Api, path: str, method: str) -> None:
+    response = api.call(method, path)
+    assert refusal(response, 405)["code"] == "method_not_allowed"
+    assert set(response.headers["Allow"].split(", ")) == {"GET", "HEAD"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/nothing", "/v1", "/v1/", "/v1/embeddings/", "/v1/models/", "/v2/embeddings"),
+        *("//v1/models", "/docs/", "/docs/assets/nothing.js", "/docs/assets/"),
+        *("/docs/assets/../docs.py", "/docs/assets/%2e%2e/__init__.py", "/docs/assets/%00"),
+        *("/docs/assets/" + "a" * 5000, "/" + "a" * 5000, "/v1/models/a%2Fb", "/%ff", "/%0a%0d"),
+    ],
+)
+def test_404_for_other_paths(api: Api, path: str) -> None:
+    error = refusal(api.get(path), 404)
+    assert error["code"] in {"not_found", "model_not_found"}
+    assert len(error["message"]) < 300
+
+
+def test_405_for_writing_to_assets(api: Api) -> None:
+    response = api.call("POST", "/docs/assets/swagger-ui.css")
+    assert refusal(response, 405)["code"] == "method_not_allowed"
+    assert set(response.headers["Allow"].split(", ")) == {"GET", "HEAD"}

@@ -1,0 +1,205 @@
+"""GET /v1/models, their training curves, /v1/results: what is told about encoders."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.serve.fakes import Fake, served
+from tests.serve.served import PARAMS, Api, refusal, running
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from serve.encoders.registry import ServedEncoder
+    from tests.serve.conftest import Tiny
+
+RECORD = {
+    "objective": "vicreg_modified",
+    "hyperparameters": {"margin": 0.3},
+    "seed": 42,
+    "backbone": {"source": "bert-mini"},
+    "data": {"hash": "abc", "sentences": 300},
+    "training": {"steps": 6},
+    "hardware": "cpu, 2 threads",
+    "steps": 6,
+    "best": {"step": 4},
+    "curve": [{"step": 2, "loss": 0.5}, {"step": 4, "loss": 0.25}],
+}
+MEASURED = {
+    "version": "",
+    "sts": {"STS-B": {"spearman": 62.5, "pairs": 300}},
+    "average": 62.5,
+    "average_label": "avg of 1: STS-B",
+    "data": "sample",
+    "cosine_quantiles": [0.1, 0.9],
+}
+
+
+class Site:
+    """One encoder that Triad trained, one that it did not, and folders for what is told."""
+
+    def __init__(self, root: Path, bert: Tiny) -> None:
+        folder = root / "trained"
+        shutil.copytree(bert.folder, folder)
+        (folder / "triad.json").write_text(json.dumps(RECORD), encoding="utf-8")
+        self.trained: ServedEncoder = replace(bert.served, id="trained-42", folder=folder)
+        self.metrics, self.results = root / "metrics", root / "results.json"
+        params = replace(PARAMS, metrics=str(self.metrics), results=str(self.results))
+        self.params = params
+        self.others = [replace(bert.served, id="foreign"), served(Fake())]
+
+    def measure(self, name: str, **changes: Any) -> None:
+        file = self.metrics / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(MEASURED | changes), encoding="utf-8")
+
+
+@pytest.fixture
+def site(tmp_path: Path, bert: Tiny) -> Site:
+    return Site(tmp_path, bert)
+
+
+@pytest.fixture
+def told(site: Site) -> Iterator[Api]:
+    with running(site.trained, *site.others, params=site.params) as engine:
+        yield Api(engine)
+
+
+def card(api: Api, name: str = "trained-42") -> dict[str, Any]:
+    response = api.get(f"/v1/models/{name}")
+    assert response.status_code == 200, response.text
+    content: dict[str, Any] = response.json()
+    return content
+
+
+def test_all_encoders_are_listed_with_their_cards(told: Api) -> None:
+    content = told.get("/v1/models").json()
+    assert content["object"] == "list"
+    assert [one["id"] for one in content["data"]] == ["trained-42", "foreign", "fake"]
+    assert content["data"] == [card(told, one["id"]) for one in content["data"]]
+
+
+def test_a_card_is_openais_model_object_and_tells_how_it_computes(told: Api, bert: Tiny) -> None:
+    content = card(told)
+    assert (content["object"], content["owned_by"]) == ("model", "triad")
+    assert content["created"] == bert.served.created
+    assert (content["version"], content["backend"]) == (bert.served.version, "onnxruntime-f32")
+    assert (content["dimension"], content["dimensions"]) == (32, [8, 16, 32])
+    assert (content["max_length"], content["pooling"]) == (64, "mean")
+    assert content["normalized"] is False
+    assert content["agreement"] == pytest.approx(1, abs=1e-5)
+    assert content["int8"] is None
+
+
+def test_a_card_tells_how_the_encoder_was_trained(told: Api) -> None:
+    content = card(told)
+    assert (content["objective"], content["seed"]) == ("vicreg_modified", 42)
+    assert content["hyperparameters"] == {"margin": 0.3}
+    assert content["backbone"] == {"source": "bert-mini"}
+    assert content["training_data"] == {"hash": "abc", "sentences": 300}
+
+
+@pytest.mark.parametrize("name", ["foreign", "fake"])
+def test_of_an_encoder_that_triad_did_not_train_it_tells_nothing_made_up(
+    told: Api, name: str
+) -> None:
+    content = card(told, name)
+    told_of_training = ("objective", "hyperparameters", "seed", "backbone", "training_data")
+    assert all(content[key] is None for key in (*told_of_training, "sts", "sts_average"))
+
+
+def test_metrics_are_joined_by_version_and_by_nothing_else(site: Site, told: Api) -> None:
+    site.measure("trained/42.json", version="another", encoder="trained-42", average=10.0)
+    assert card(told)["sts"] is None
+    site.measure("anywhere/else.json", version=site.trained.version)
+    content = card(told)
+    assert (content["sts"], content["sts_average"]) == ({"STS-B": 62.5}, 62.5)
+    assert content["sts_average_label"] == "avg of 1: STS-B"
+    assert content["sts_data"] == "sample"
+    assert content["cosine_quantiles"] == [0.1, 0.9]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"version": 3}'])
+def test_damaged_metrics_are_passed_over(site: Site, told: Api, content: bytes) -> None:
+    site.measure("b.json", version=site.trained.version)
+    (site.metrics / "a.json").write_bytes(content)
+    assert card(told)["sts_average"] == 62.5
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]"])
+def test_a_damaged_record_is_none(site: Site, told: Api, content: bytes) -> None:
+    (site.trained.folder / "triad.json").write_bytes(content)
+    assert card(told)["objective"] is None
+    refusal(told.get("/v1/models/trained-42/training"), 404)
+
+
+def test_a_vanished_folder_leaves_what_is_loaded_to_be_told(site: Site, told: Api) -> None:
+    shutil.rmtree(site.trained.folder)
+    content = card(told)
+    assert (content["dimension"], content["objective"]) == (32, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("trained-43", "did you mean 'trained-42'? "), ("nothing-like-it", "")],
+)
+@pytest.mark.parametrize("path", ["/v1/models/{}", "/v1/models/{}/training"])
+def test_an_unknown_encoder_is_told_with_the_nearest(
+    told: Api, path: str, name: str, hint: str
+) -> None:
+    error = refusal(told.get(path.format(name)), 404)
+    assert (error["code"], error["param"]) == ("model_not_found", "model")
+    assert error["message"] == (
+        f"model: no encoder {name!r} is served; {hint}GET /v1/models lists them."
+    )
+
+
+def test_the_training_curve_is_given_with_its_settings(told: Api, bert: Tiny) -> None:
+    content = told.get("/v1/models/trained-42/training").json()
+    assert content == {
+        "object": "training",
+        "model": "trained-42",
+        "version": bert.served.version,
+        **{key: value for key, value in RECORD.items() if key not in ("backbone", "data")},
+    }
+
+
+@pytest.mark.parametrize("name", ["foreign", "fake"])
+def test_an_encoder_that_triad_did_not_train_has_no_curve(told: Api, name: str) -> None:
+    error = refusal(told.get(f"/v1/models/{name}/training"), 404)
+    assert (error["code"], error["param"]) == ("no_training_record", "model")
+    assert error["message"].startswith(f"model: '{name}' has no training record")
+
+
+def test_results_are_the_pipelines_as_they_are_now(site: Site, told: Api) -> None:
+    error = refusal(told.get("/v1/results"), 404)
+    assert (error["code"], error["param"]) == ("no_results", None)
+    assert "`make repro` makes it" in error["message"]
+    site.results.write_text('{"objectives": {"info_nce": {}}}', encoding="utf-8")
+    assert told.get("/v1/results").json() == {
+        "object": "results",
+        "objectives": {"info_nce": {}},
+    }
+
+
+def test_numbers_that_json_does_not_know_are_null(site: Site, told: Api) -> None:
+    site.results.write_text('{"mean": NaN}', encoding="utf-8")
+    assert told.get("/v1/results").json()["mean"] is None
+
+
+def test_the_loss_of_8_bit_is_told_with_the_backend_that_has_it(site: Site, bert: Tiny) -> None:
+    site.trained.exported.folder.joinpath("int8.json").write_text('{"loss": 0.5}', encoding="utf-8")
+    short = replace(bert.served.backend, name="onnxruntime-int8")
+    encoders = (replace(site.trained, id="short", backend=short), site.trained)
+    try:
+        with running(*encoders, params=site.params) as engine:
+            assert card(Api(engine), "short")["int8"] == {"loss": 0.5}
+            assert card(Api(engine))["int8"] is None
+    finally:
+        site.trained.exported.folder.joinpath("int8.json").unlink()

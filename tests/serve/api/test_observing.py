@@ -1,0 +1,216 @@
+"""What is seen from outside of each request: its id, its line in the log, its place in metrics."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from serve.api import logs
+from serve.api.logs import JsonFormatter
+from tests.serve.api.test_errors import ASKED
+from tests.serve.fakes import Fake, row, words
+from tests.serve.served import PROPERTY, Api
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EMBEDDINGS = ASKED["/v1/embeddings"]
+
+
+class TestRequestIds:
+    @pytest.mark.parametrize("given", ["a", "A-Z.0_9:/+=", "x" * 128])
+    def test_a_clients_own_is_kept(self, api: Api, given: str) -> None:
+        for path in ("/livez", "/nothing"):
+            assert api.get(path, headers={"X-Request-Id": given}).headers["X-Request-Id"] == given
+
+    @pytest.mark.parametrize(
+        "given", ["", " ", "a b", "x" * 129, 'a"b', "a\tb", "{}", "ä".encode(), b"a\x7f", b"a\n"]
+    )
+    def test_what_could_forge_a_line_is_replaced(self, api: Api, given: str | bytes) -> None:
+        found = api.get("/livez", headers={"X-Request-Id": given}).headers["X-Request-Id"]
+        assert re.fullmatch("[0-9a-f]{28}", found)
+
+    def test_each_request_gets_one_of_its_own(self, api: Api) -> None:
+        ids = {api.get("/livez").headers["X-Request-Id"] for _ in range(20)}
+        assert len(ids) == 20
+
+    def test_errors_have_one_too(self, api: Api) -> None:
+        for path, status in (("/nothing", 404), ("/v1/embeddings", 405)):
+            response = api.get(path)
+            assert response.status_code == status
+            assert response.headers["X-Request-Id"]
+
+
+@pytest.fixture
+def stream() -> Iterator[StringIO]:
+    """The log as it is configured for serving, on a stream of the test's."""
+    logger = logging.getLogger("serve")
+    before = logger.handlers, logger.propagate, logger.level
+    written = StringIO()
+    logs.configure(written)
+    yield written
+    for handler in logger.handlers:
+        handler.close()
+    logger.handlers, logger.propagate, logger.level = before
+
+
+def lines(stream: StringIO) -> list[dict[str, Any]]:
+    for handler in logging.getLogger("serve").handlers:
+        handler.flush()
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+SECRET = "violet"  # a word that no log may have
+SECRETS: dict[str, dict[str, Any]] = {
+    "/v1/embeddings": {"model": "fake", "input": SECRET},
+    "/v1/similarity": {"model": "fake", "pairs": [[SECRET, SECRET]]},
+    "/v1/search": {"model": "fake", "query": SECRET, "documents": [SECRET]},
+    "/v1/tokenize": {"model": "fake", "input": SECRET},
+    "/v1/components": {
+        "model": "fake",
+        "anchors": [SECRET] * 2,
+        "positives": [SECRET] * 2,
+        "objective": "mpt",
+    },
+}
+
+
+class TestLog:
+    def test_a_request_is_one_line_of_json(self, api: Api, stream: StringIO) -> None:
+        api.post("/v1/embeddings", EMBEDDINGS, {"X-Request-Id": "mine"})
+        (line,) = lines(stream)
+        assert (line["level"], line["logger"]) == ("info", "serve.requests")
+        assert (line["request"], line["method"]) == ("mine", "POST")
+        assert (line["route"], line["status"]) == ("/v1/embeddings", 200)
+        assert line["ms"] >= 0
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", line["time"])
+
+    @pytest.mark.parametrize("path", SECRETS)
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            {},
+            {"model": SECRET},
+            {SECRET: SECRET},
+            {"truncate": SECRET},
+            {"input": [SECRET, 3], "query": 3},
+        ],
+    )
+    def test_no_line_has_a_text_of_a_request(
+        self, api: Api, stream: StringIO, path: str, damage: dict[str, Any]
+    ) -> None:
+        api.post(path, SECRETS[path] | damage)
+        api.post(path, json.dumps(SECRETS[path]).encode()[:-3])
+        api.get(f"/{SECRET}", headers={"X-Request-Id": f"{SECRET} {SECRET}"})
+        assert len(lines(stream)) == 3
+        assert SECRET not in stream.getvalue()
+
+    def test_nor_has_the_trace_of_a_fault(self, api: Api, fake: Fake, stream: StringIO) -> None:
+        fake.broken.add((1, 0, 2))  # the secret is not in the vocabulary
+        assert api.post("/v1/embeddings", SECRETS["/v1/embeddings"]).status_code == 500
+        written = lines(stream)
+        assert [line["level"] for line in written] == ["error", "error", "info"]
+        assert "RuntimeError: no such kernel" in written[0]["exception"]
+        assert SECRET not in stream.getvalue()
+
+    def test_a_made_up_method_is_cut(self, api: Api, stream: StringIO) -> None:
+        api.call("M" * 1000, "/livez")
+        assert lines(stream)[0]["method"] == "M" * 16
+
+    @PROPERTY
+    @given(message=st.text(st.characters(exclude_categories=[])) | st.text().map(repr))
+    @example(message=os.fsdecode(b"models/\xff"))  # a folder's name that is not UTF-8
+    def test_whatever_is_said_is_one_line(self, message: str) -> None:
+        record = logging.LogRecord("serve", logging.WARNING, "", 0, "%s", (message,), None)
+        line = JsonFormatter().format(record)
+        assert "\n" not in line
+        json.loads(line)
+
+    def test_lines_wait_to_be_written_together_unless_they_warn(self, stream: StringIO) -> None:
+        log = logging.getLogger("serve.test")
+        log.warning("first")
+        assert len(stream.getvalue().splitlines()) == 1
+        log.info("second")
+        log.error("third")
+        assert [line["message"] for line in lines(stream)] == ["first", "second", "third"]
+
+    def test_a_closed_log_has_written_everything(self, stream: StringIO) -> None:
+        logging.getLogger("serve.test").info("last")
+        for handler in logging.getLogger("serve").handlers:
+            handler.close()
+        assert json.loads(stream.getvalue())["message"] == "last"
+
+
+def samples(api: Api, name: str) -> dict[tuple[str, ...], float]:
+    """Values by labels, as a Prometheus server reads them."""
+    families = text_string_to_metric_families(api.get("/metrics").text)
+    return {
+        tuple(sample.labels.values()): sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+class TestMetrics:
+    def test_requests_are_counted_by_route_and_status(self, api: Api) -> None:
+        for _ in range(3):
+            api.post("/v1/embeddings", EMBEDDINGS)
+        api.post("/v1/embeddings", b"{")
+        api.get("/v1/models/fake")
+        api.get("/v1/models/fakes")
+        api.get("/v1/models/fake/training")
+        api.get("/v1/embeddings")
+        assert samples(api, "triad_requests_total") == {
+            ("/v1/embeddings", "200"): 3,
+            ("/v1/embeddings", "400"): 1,
+            ("/v1/embeddings", "405"): 1,
+            ("/v1/models/{id}", "200"): 1,
+            ("/v1/models/{id}", "404"): 1,
+            ("/v1/models/{id}/training", "404"): 1,
+        }
+        seconds = samples(api, "triad_request_seconds_count")
+        assert seconds["/v1/embeddings",] == 5
+
+    def test_paths_that_clients_make_up_are_one_label(self, api: Api) -> None:
+        for number in range(20):
+            api.get(f"/made/up/{number}")
+            api.get(f"/v1/models/made-up-{number}")
+            api.get(f"/docs/assets/{number}")
+            api.call(f"MADE{number}", "/v1/embeddings")
+        assert set(samples(api, "triad_requests_total")) == {
+            ("other", "404"),
+            ("/v1/models/{id}", "404"),
+            ("/v1/embeddings", "405"),
+        }
+
+    def test_texts_tokens_and_batches_add_up(self, api: Api, fake: Fake) -> None:
+        """Five texts of which two are equal: four rows of 3 tokens, one of 4."""
+        asked = [words(5), words(5), words(6), words(7), words(8, 9)]
+        api.post("/v1/embeddings", {"model": "fake", "input": asked})
+        assert samples(api, "triad_texts_total") == {(): 4}
+        assert samples(api, "triad_tokens_total") == {(): 13}
+        batches = {(): len(fake.batches)}
+        assert samples(api, "triad_compute_seconds_count") == batches
+        assert samples(api, "triad_batch_tokens_count") == batches
+        padded = sum(len(batch) * max(map(len, batch)) for batch in fake.batches)
+        assert samples(api, "triad_batch_tokens_sum") == {(): padded}
+        assert samples(api, "triad_queue_seconds_count") == {(): 1}
+        assert samples(api, "triad_tokenise_seconds_count") == {(): 1}
+        assert samples(api, "triad_queue_texts") == {(): 0}
+
+    def test_a_failed_text_is_counted_as_an_error(self, api: Api, fake: Fake) -> None:
+        fake.broken.add(row(5))
+        logging.disable(logging.ERROR)
+        api.post("/v1/embeddings", EMBEDDINGS)
+        logging.disable(logging.NOTSET)
+        assert samples(api, "triad_requests_total") == {("/v1/embeddings", "500"): 1}

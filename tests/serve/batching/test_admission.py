@@ -1,0 +1,170 @@
+"""Who may wait: no more than the queue holds, no longer than the limit says, and never in vain."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from serve.errors import ApiError
+from serve.metrics import Metrics
+from tests.serve.fakes import Fake, served
+from tests.serve.served import PROPERTY, batching, finish, left, limits, settle, submit, until
+
+if TYPE_CHECKING:
+    from serve.batching.batcher import Batcher
+
+
+def full(batcher: Batcher, texts: int) -> ApiError:
+    with pytest.raises(ApiError) as caught:
+        batcher.admission.check(texts)
+    return caught.value
+
+
+def refused(batcher: Batcher, limit: str) -> float:
+    return batcher._metrics.registry.get_sample_value("triad_refused_total", {"limit": limit}) or 0
+
+
+def test_a_full_queue_refuses_at_once_and_says_when_to_come_back() -> None:
+    async def main() -> None:
+        encoder = served(Fake())
+        with batching(limits(queue_texts=5), threads=0) as batcher:
+            submit(batcher, encoder, [[5]] * 3)
+            error = full(batcher, 3)
+            assert (error.status, error.code, error.param) == (429, "overloaded", None)
+            assert 1 <= int(error.headers["Retry-After"]) <= 60
+            assert error.message == (
+                "the queue is full: 3 texts wait and 3 more would exceed the limit queue_texts=5; "
+                "try again later."
+            )
+            assert refused(batcher, "queue_texts") == 1
+            submit(batcher, encoder, [[5]] * 2)
+            await finish(batcher)
+            assert not left(batcher)
+
+    asyncio.run(main())
+
+
+@PROPERTY
+@given(most=st.integers(1, 30), data=st.data())
+def test_a_lone_request_within_the_limit_is_never_refused(most: int, data: st.DataObject) -> None:
+    async def main() -> None:
+        encoder = served(Fake())
+        with batching(limits(queue_texts=most), threads=0) as batcher:
+            for _ in range(3):
+                job = submit(batcher, encoder, [[5]] * data.draw(st.integers(1, most)))
+                if data.draw(st.booleans()):
+                    job.future.cancel()
+                await finish(batcher)
+                assert not left(batcher)
+
+    asyncio.run(main())
+
+
+def test_places_are_free_again_however_requests_end() -> None:
+    async def main() -> None:
+        encoder = served(Fake())
+        with batching(limits(queue_texts=4), threads=0) as batcher:
+            for inputs in ([[5]] * 4, [[1000]] * 4, [[6]] * 4):
+                job = submit(batcher, encoder, inputs)
+                full(batcher, 1)
+                await finish(batcher)
+                assert job.future.done()
+                job.future.exception()
+                assert batcher.admission.texts == 0
+
+    asyncio.run(main())
+
+
+def test_a_request_whose_turn_does_not_come_in_time_is_refused() -> None:
+    async def main() -> None:
+        with batching(limits(wait_seconds=0.01), threads=0) as batcher:
+            job = submit(batcher, served(Fake()), [[5]])
+            with pytest.raises(ApiError) as caught:
+                await job.future
+            error = caught.value
+            assert (error.status, error.code) == (429, "overloaded")
+            assert error.message == (
+                "the request waited longer than the limit wait_seconds=0.01; try again later."
+            )
+            assert error.headers["Retry-After"] == "1"
+            assert refused(batcher, "wait_seconds") == 1
+            await finish(batcher)
+            assert not left(batcher)
+
+    asyncio.run(main())
+
+
+def test_a_request_behind_a_blocked_backend_is_refused_in_time() -> None:
+    async def main() -> None:
+        fake = Fake()
+        encoder = served(fake)
+        with batching(threads=1) as batcher:
+            fake.gate.clear()
+            first = submit(batcher, encoder, [[5]])
+            await asyncio.to_thread(fake.entered.acquire)
+            second = submit(batcher, encoder, [[6]])
+            for job in (first, second):
+                batcher.admission._expire(job)  # as its timer does
+            await settle()
+            with pytest.raises(ApiError, match="wait_seconds"):
+                await second.future
+            assert not first.future.done()  # it was begun in time
+            fake.gate.set()
+            assert (await first.future).tokens == [3]
+            await until(lambda: not left(batcher))
+        assert len(fake.computed) == 1
+
+    asyncio.run(main())
+
+
+def test_a_request_whose_only_text_is_being_computed_for_another_has_its_turn() -> None:
+    """The limit is until a text's turn comes, and this one's has come before it was wanted."""
+
+    async def main() -> None:
+        fake = Fake()
+        encoder = served(fake)
+        with batching(threads=2) as batcher:
+            fake.gate.clear()
+            submit(batcher, encoder, [[5]])
+            await asyncio.to_thread(fake.entered.acquire)
+            job = submit(batcher, encoder, [[5]])
+            await until(lambda: job.missing == 1)
+            batcher.admission._expire(job)
+            fake.gate.set()
+            assert (await job.future).tokens == [3]
+
+    asyncio.run(main())
+
+
+def test_an_answered_request_leaves_no_timer() -> None:
+    async def main() -> None:
+        with batching(threads=0) as batcher:
+            job = submit(batcher, served(Fake()), [[5]])
+            await finish(batcher)
+            assert job.future.done()
+            await settle()
+            loop = asyncio.get_running_loop()
+            waiting = [one for one in loop._scheduled if not one.cancelled()]  # type: ignore[attr-defined]
+            assert not waiting
+
+    asyncio.run(main())
+
+
+def test_retry_after_is_what_the_queue_takes_at_the_rate_of_late(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Batches of 10 texts, one a second: 35 texts take 3.5 seconds, 10000 longer than is said."""
+    seconds = iter(range(100))
+    monkeypatch.setattr("serve.metrics.time.monotonic", lambda: float(next(seconds)))
+    metrics = Metrics()
+    assert metrics.seconds_for(10_000) == 1
+    for _ in range(10):
+        metrics.batch([3] * 10, 0.5)
+    said = metrics.seconds_for(35)
+    assert 3 <= said <= 4
+    assert metrics.seconds_for(10_000) == 60
+    assert metrics.seconds_for(0) == 1

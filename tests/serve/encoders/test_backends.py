@@ -1,0 +1,247 @@
+"""Backends: each gives the encoder's own embeddings, and one that does not is never used."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import openvino
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from serve import installed
+from serve.encoders.backends import AGREEMENT, AUTOMATIC, BACKENDS, choose, self_test
+from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, pad
+from serve.encoders.golden import TEXTS
+from tests.serve.served import PROPERTY
+from tests.tiny import corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.serve.conftest import Tiny
+
+CLOSE = 1e-5  # float32, other order of sums
+NAMES = ["openvino-f32", "onnxruntime-f32", "torch-f32"]
+pieces = st.sampled_from([*corpus()[:30], *TEXTS])
+batches = st.lists(st.text(max_size=30) | pieces, min_size=1, max_size=6)
+
+
+@cache
+def opened(name: str, folder: Path, encoder: Path) -> tuple[Embed, Embed]:
+    return BACKENDS[name](Exported.load(folder), encoder, 2)
+
+
+def embed(tiny: Tiny, name: str, texts: Sequence[str], *, alone: bool = False) -> Embeddings:
+    """In one batch."""
+    tokenizer = tiny.served.tokenizer
+    rows = [tokenizer.cut(row) for row in tokenizer.encode(texts)]
+    padding_id = tiny.exported.description.padding_id
+    each, wide = opened(name, tiny.exported.folder, tiny.folder)
+    return (wide if alone else each)(*pad(rows, padding_id))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@PROPERTY
+@given(texts=batches)
+@example(texts=[*TEXTS, ""])
+@example(texts=[""])
+def test_embeddings_are_the_encoders_own_whatever_the_batch_is(
+    each: Tiny, name: str, texts: list[str]
+) -> None:
+    alone = np.concatenate([each.reference.encode([text]) for text in texts])
+    assert np.abs(embed(each, name, texts) - alone).max() < CLOSE
+    assert np.abs(embed(each, name, texts, alone=True) - alone).max() < CLOSE
+    assert np.abs(embed(each, name, texts[::-1])[::-1] - alone).max() < CLOSE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_golden_vectors_are_given(each: Tiny, name: str) -> None:
+    backend = choose(each.exported, each.folder, name, 1)
+    assert backend.name == name
+    assert backend.agreement > 1 - CLOSE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_more_threads_than_were_announced_get_right_embeddings(bert: Tiny, name: str) -> None:
+    texts = corpus()[:8]
+    alone = [embed(bert, name, [text]) for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda text: embed(bert, name, [text]), texts * 4))
+    for place, one in enumerate(found):
+        assert np.abs(one - alone[place % len(texts)]).max() < CLOSE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_is_not_overwritten_by_the_next_call(bert: Tiny, name: str) -> None:
+    first = embed(bert, name, corpus()[:2])
+    kept = first.copy()
+    embed(bert, name, corpus()[2:4])
+    assert np.array_equal(first, kept)
+
+
+def test_bfloat16_is_taken_where_the_cpu_has_it_and_agrees(bert: Tiny) -> None:
+    capabilities = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    if "BF16" in capabilities:
+        backend = choose(bert.exported, bert.folder, "openvino-bf16", 1)
+        assert backend.agreement >= AGREEMENT
+    else:
+        with pytest.raises(ExportError, match="this CPU has no bfloat16 arithmetic"):
+            choose(bert.exported, bert.folder, "openvino-bf16", 1)
+
+
+Embeds = tuple[Embed, Embed]
+
+
+def twice(embed: Embed) -> Embeds:
+    return embed, embed
+
+
+def right(exported: Exported, _: Path, __: int) -> Embeds:
+    return twice(lambda ids, mask: exported.golden.embeddings)
+
+
+def wrong(exported: Exported, _: Path, __: int) -> Embeds:
+    """Off by a little more than is allowed."""
+    shift = np.abs(exported.golden.embeddings).max()
+    return twice(lambda ids, mask: exported.golden.embeddings + np.float32(0.1 * shift))
+
+
+def infinite(exported: Exported, _: Path, __: int) -> Embeds:
+    return twice(lambda ids, mask: exported.golden.embeddings * np.float32(np.nan))
+
+
+def short(exported: Exported, _: Path, __: int) -> Embeds:
+    return twice(lambda ids, mask: exported.golden.embeddings[:, :-1])
+
+
+def absent(_: Exported, __: Path, ___: int) -> Embeds:
+    raise ModuleNotFoundError("No module named 'openvino'")
+
+
+def raising(_: Exported, __: Path, ___: int) -> Embeds:
+    def broken(ids: Ids, mask: Ids) -> Embeddings:
+        raise RuntimeError("no such kernel.\nAt: somewhere")
+
+    return twice(broken)
+
+
+def wrong_alone(exported: Exported, encoder: Path, threads: int) -> Embeds:
+    return right(exported, encoder, threads)[0], wrong(exported, encoder, threads)[1]
+
+
+def silent(_: Exported, __: Path, ___: int) -> Embeds:
+    raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("opener", "reason"),
+    [
+        (wrong, r"openvino-f32: cosine 0\.9\d+ to torch in float32"),
+        (wrong_alone, r"openvino-f32: cosine 0\.9\d+ to torch in float32"),
+        (infinite, r"openvino-f32: gives \(12, 32\) numbers, not all finite"),
+        (short, r"openvino-f32: gives \(12, 31\) numbers"),
+        (absent, r"openvino-f32: No module named 'openvino'"),
+        (raising, r"openvino-f32: no such kernel(;|\))"),
+        (silent, r"openvino-f32: ValueError"),
+    ],
+)
+def test_a_backend_that_cannot_be_used_is_passed_over_with_its_reason(
+    bert: Tiny,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    opener: Callable[[Exported, Path, int], Embed],
+    reason: str,
+) -> None:
+    monkeypatch.setitem(BACKENDS, "openvino-bf16", absent)
+    monkeypatch.setitem(BACKENDS, "openvino-f32", opener)
+    monkeypatch.setitem(BACKENDS, "onnxruntime-f32", right)
+    with caplog.at_level(logging.INFO, "serve.encoders.backends"):
+        assert choose(bert.exported, bert.folder, "auto", 1).name == "onnxruntime-f32"
+    assert "not openvino-bf16: No module named" in caplog.text
+    with pytest.raises(ExportError, match=reason):
+        choose(bert.exported, bert.folder, "openvino-f32", 1)
+
+
+def test_the_first_backend_that_agrees_is_taken(
+    bert: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in AUTOMATIC:
+        monkeypatch.setitem(BACKENDS, name, right)
+    for name in AUTOMATIC:
+        assert choose(bert.exported, bert.folder, "auto", 1).name == name
+        monkeypatch.setitem(BACKENDS, name, wrong)
+    with pytest.raises(ExportError) as caught:
+        choose(bert.exported, bert.folder, "auto", 1)
+    assert all(f"{name}: cosine" in str(caught.value) for name in AUTOMATIC)
+    assert str(caught.value).endswith(f"delete {bert.exported.folder}.")
+
+
+def test_only_the_wanted_backend_is_tried(bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in BACKENDS:
+        monkeypatch.setitem(BACKENDS, name, right)
+    monkeypatch.setitem(BACKENDS, "torch-f32", absent)
+    with pytest.raises(ExportError, match="torch-f32"):
+        choose(bert.exported, bert.folder, "torch-f32", 1)
+
+
+def test_torch_is_no_backend_where_it_is_not_installed(
+    bert: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installed, "find_spec", lambda _: None)
+    with pytest.raises(ExportError, match="torch-f32: torch is not installed"):
+        choose(bert.exported, bert.folder, "torch-f32", 1)
+
+
+@pytest.fixture
+def copy(bert: Tiny, tmp_path: Path) -> Exported:
+    """An export that a test may damage."""
+    return Exported.load(Path(shutil.copytree(bert.exported.folder, tmp_path / "copy")))
+
+
+@pytest.mark.parametrize("name", ["openvino-f32", "onnxruntime-f32"])
+@pytest.mark.parametrize("kept", [0, 100, 5000, None])
+def test_a_damaged_graph_is_refused(
+    bert: Tiny, copy: Exported, name: str, kept: int | None
+) -> None:
+    graph = copy.folder / "graph.onnx"
+    content = graph.read_bytes()
+    graph.unlink() if kept is None else graph.write_bytes(content[:kept])
+    with pytest.raises(ExportError, match=rf"\({name}: .*if its export is damaged, delete .*copy"):
+        choose(copy, bert.folder, name, 1)
+
+
+# numpy leaves a damaged file to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kept", [0, 500, None])
+def test_damaged_golden_vectors_are_refused(
+    bert: Tiny, copy: Exported, name: str, kept: int | None
+) -> None:
+    file = copy.folder / "golden.npz"
+    content = file.read_bytes()
+    file.unlink() if kept is None else file.write_bytes(content[:kept])
+    with pytest.raises(ExportError, match="no backend gives this encoder's embeddings"):
+        choose(copy, bert.folder, name, 1)
+
+
+def test_golden_vectors_of_another_encoder_are_refused(copy: Exported, bert: Tiny) -> None:
+    other = replace(copy.golden, embeddings=copy.golden.embeddings[::-1])
+    other.save(copy.folder / "golden.npz")
+    again = Exported.load(copy.folder)
+    with pytest.raises(ExportError, match=r"cosine -?0\.\d+ to torch"):
+        choose(again, bert.folder, "onnxruntime-f32", 1)
+
+
+def test_the_self_test_is_the_least_cosine(bert: Tiny) -> None:
+    """One row of twelve turned around: cosine -1."""
+    turned = bert.exported.golden.embeddings.copy()
+    turned[5] *= -1
+    assert self_test(bert.exported, lambda ids, mask: turned) == pytest.approx(-1, abs=1e-6)

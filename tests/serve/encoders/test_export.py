@@ -1,0 +1,176 @@
+"""Exports: named by version, made once, complete, or refused in one sentence."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import EncoderError
+from pipeline.encoder.version import folder_version
+from serve.encoders.backends import choose
+from serve.encoders.export import declared_dimensions, export
+from serve.encoders.exported import Exported, ExportError, pad
+from serve.encoders.golden import TEXTS
+from tests.tiny import LONGEST, WIDTH, change_json, contents
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.serve.conftest import Tiny
+
+CLOSE = 1e-5  # float32, other order of sums
+
+
+def test_the_folder_is_named_by_the_version_and_holds_what_serving_needs(each: Tiny) -> None:
+    folder = each.exported.folder
+    assert folder.name == folder_version(each.folder)
+    assert {path.name for path in folder.iterdir()} == {
+        "export.json",
+        "golden.npz",
+        "graph.onnx",
+        "tokenizer.json",
+    }
+
+
+def test_the_encoder_itself_is_not_written_to(each: Tiny) -> None:
+    assert folder_version(each.folder) == each.exported.folder.name
+
+
+def test_a_second_export_writes_nothing(bert: Tiny, exports: Path) -> None:
+    folder = bert.exported.folder
+    before = contents(folder), [path.stat().st_mtime_ns for path in sorted(exports.rglob("*"))]
+    assert export(bert.folder, exports) == folder
+    after = contents(folder), [path.stat().st_mtime_ns for path in sorted(exports.rglob("*"))]
+    assert before == after
+
+
+def test_an_equal_encoder_elsewhere_shares_the_export(encoder: Path, exports: Path) -> None:
+    assert export(encoder, exports).name == folder_version(encoder)
+
+
+def test_the_description_is_that_of_the_encoder(bert: Tiny) -> None:
+    description = bert.exported.description
+    assert (description.dimension, description.dimensions) == (WIDTH, (8, 16, WIDTH))
+    assert (description.max_length, description.pooling) == (LONGEST, "mean")
+    assert not description.normalise
+    assert not description.lower_case
+
+
+def test_the_padding_id_is_the_tokenizers(reader: Tiny) -> None:
+    expected = {"bert": 0, "roberta": 1}[reader.folder.name]
+    assert reader.exported.description.padding_id == expected
+
+
+def test_golden_vectors_are_the_encoders_embeddings(each: Tiny) -> None:
+    golden = each.exported.golden
+    assert np.abs(golden.embeddings - each.reference.encode(TEXTS)).max() < CLOSE
+    lengths = {len(row) for row in golden.ids}
+    assert max(lengths) == LONGEST
+    assert min(lengths) < 8
+
+
+def test_a_padded_batch_is_its_single_rows(each: Tiny) -> None:
+    embed = each.served.backend.embed
+    padding_id = each.exported.description.padding_id
+    rows = each.exported.golden.ids
+    alone = np.concatenate([embed(*pad([row], padding_id)) for row in rows])
+    assert np.abs(embed(*pad(rows, padding_id)) - alone).max() < CLOSE
+
+
+def test_the_graph_reads_the_mask_and_not_the_ids_in_its_place(each: Tiny) -> None:
+    """An exporter that is given one tensor twice takes both inputs for one."""
+    embed = each.served.backend.embed
+    ids, mask = pad([[2, 7, 8, 3], [2, 7, 3]], each.exported.description.padding_id)
+    whole = np.ones_like(mask)
+    assert np.abs(embed(ids, mask)[1] - embed(ids, whole)[1]).max() > 100 * CLOSE
+    other = ids.copy()
+    other[1, 3] = 9  # a place that the mask leaves out
+    assert np.abs(embed(ids, mask) - embed(other, mask)).max() < CLOSE
+
+
+@pytest.mark.parametrize(("texts", "length"), [(1, 1), (1, LONGEST), (33, 2), (2, LONGEST)])
+def test_the_graph_takes_any_number_of_texts_of_any_length(
+    each: Tiny, texts: int, length: int
+) -> None:
+    ids = np.full((texts, length), 7, np.int64)
+    found = each.served.backend.embed(ids, np.ones_like(ids))
+    assert found.shape == (texts, WIDTH)
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("listed", "dimensions"),
+    [([], (32,)), ([8], (8, 32)), ([16, 8, 16], (8, 16, 32)), ([32], (32,))],
+)
+def test_declared_dimensions_are_the_configs_and_the_whole(
+    encoder: Path, listed: list[int], dimensions: tuple[int, ...]
+) -> None:
+    change_json(encoder / "config.json", matryoshka_dimensions=listed)
+    assert declared_dimensions(encoder, 32) == dimensions
+
+
+def test_without_declared_dimensions_there_is_the_whole_one(encoder: Path) -> None:
+    content = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
+    del content["matryoshka_dimensions"]
+    (encoder / "config.json").write_text(json.dumps(content), encoding="utf-8")
+    assert declared_dimensions(encoder, 32) == (32,)
+
+
+@pytest.mark.parametrize("listed", [[0], [33], [-1], [True], [8.0], ["8"], 8, "8", None, {}])
+def test_wrong_declared_dimensions_are_refused(
+    encoder: Path, tmp_path: Path, listed: object
+) -> None:
+    change_json(encoder / "config.json", matryoshka_dimensions=listed)
+    with pytest.raises(EncoderError, match="matryoshka_dimensions must be a list of whole numbers"):
+        export(encoder, tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+
+
+def test_a_tokenizer_that_cuts_in_a_way_of_its_own_is_refused(
+    encoder: Path, tmp_path: Path
+) -> None:
+    change_json(encoder / "tokenizer_config.json", truncation_side="left")
+    with pytest.raises(ExportError, match="its tokenizer cuts or reads texts in a way of its own"):
+        export(encoder, tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "holds no usable export"),
+        ("[]", "holds no usable export"),
+        ("{}", "holds no usable export"),
+        ('{"format": 0}', "was exported by another version of Triad"),
+        ('{"format": 1, "dimensions": []}', "holds no usable export"),
+        ('{"format": 1, "dimensions": 8}', "holds no usable export"),
+    ],
+)
+def test_a_damaged_description_is_no_export(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "export.json").write_text(content, encoding="utf-8")
+    with pytest.raises(ExportError, match=message):
+        Exported.load(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["cls", "max"])
+def test_an_export_of_another_format_is_made_again_whatever_the_modules(
+    tiny: Path, tmp_path: Path, pooling: str
+) -> None:
+    """With a Normalize module, which the export leaves to the service."""
+    folder = tmp_path / "encoder"
+    SentenceEncoder.load(tiny, "cpu", pooling).save(folder)  # type: ignore[arg-type]
+    theirs = SentenceTransformer(str(folder), device="cpu")
+    theirs.save(str(folder))
+    old = tmp_path / "out" / folder_version(folder)
+    old.mkdir(parents=True)
+    (old / "export.json").write_text('{"format": 0}', encoding="utf-8")
+    exported = Exported.load(export(folder, tmp_path / "out"))
+    for name in ("openvino-f32", "onnxruntime-f32", "torch-f32"):
+        assert choose(exported, folder, name, 1).agreement > 1 - CLOSE
+    assert exported.description.pooling == pooling

@@ -1,0 +1,239 @@
+"""Bringing the data in: what is taken, what is refused, and that nothing half-written is left."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import zipfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pipeline.fetch import fetch, main
+from pipeline.senteval.known import SIMCSE
+from pipeline.senteval.sources import ARCHIVES
+from pipeline.senteval.sts_files import DataError
+from tests.real import REAL, SAMPLE, needs_real_data
+from tests.tiny import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TASKS = {
+    name: content for name, content in contents(SAMPLE).items() if name.startswith(("MR", "TREC"))
+}
+PARTS = {".tar": "w", ".tar.gz": "w:gz", ".tgz": "w:gz", ".tar.xz": "w:xz"}
+
+
+def pack(path: Path, files: Mapping[str, bytes], *links: tarfile.TarInfo) -> Path:
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in files.items():
+                archive.writestr(name, content)
+        return path
+    mode = next(mode for suffix, mode in PARTS.items() if path.name.endswith(suffix))
+    with tarfile.open(path, mode) as tar:  # type: ignore[call-overload]
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        for link in links:
+            tar.addfile(link)
+    return path
+
+
+def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, target
+    return member
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    (tmp_path / "external").mkdir()
+    return tmp_path / "external" / "senteval"
+
+
+def refused(source: Path | str, out: Path, message: str) -> None:
+    """With one sentence, and leaving nothing."""
+    with pytest.raises(DataError, match=message):
+        fetch(str(source), out)
+    assert list(out.parent.iterdir()) == []
+
+
+# What is taken
+
+
+def test_a_folder_is_copied_task_by_task(tmp_path: Path, out: Path) -> None:
+    assert fetch(str(SAMPLE), out) == {"STS-B": "other", "MR": "other", "TREC": "other"}
+    assert TASKS.items() <= contents(out).items()
+    assert "corpus.txt" not in contents(out)
+    assert [path.name for path in out.parent.iterdir()] == ["senteval"]
+
+
+@pytest.mark.parametrize("suffix", ARCHIVES)
+@pytest.mark.parametrize("above", ["", "./", "SentEval/data/downstream/"])
+def test_every_kind_of_archive_gives_the_same_folder(
+    suffix: str, above: str, tmp_path: Path, out: Path
+) -> None:
+    files = {f"{above}{name}": content for name, content in TASKS.items()}
+    beside = {f"{above}SNLI/s1.train": b"x", f"{above}MR/._rt-polarity.pos": b"x"}
+    path = pack(tmp_path / f"archive{suffix}", files | beside)
+    assert fetch(str(path), out) == {"MR": "other", "TREC": "other"}
+    assert contents(out) == TASKS
+
+
+def test_a_link_within_an_archive_is_followed(tmp_path: Path, out: Path) -> None:
+    files = {name: content for name, content in TASKS.items() if "neg" not in name}
+    links = [link("MR/rt-polarity.neg", "../MR/./rt-polarity.pos")]
+    fetch(str(pack(tmp_path / "a.tar", files, *links)), out)
+    copied = contents(out)
+    assert copied["MR/rt-polarity.neg"] == copied["MR/rt-polarity.pos"]
+
+
+def test_an_empty_folder_may_be_filled(out: Path) -> None:
+    out.mkdir()
+    fetch(str(SAMPLE), out)
+    assert (out / "MR").is_dir()
+
+
+@needs_real_data
+def test_the_published_files_are_recognised(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--source", str(REAL), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert said.count("benchmark\n") == 14
+    assert said.endswith(f"Written to {out}.\n")
+
+
+def test_the_terminal_says_what_came_and_what_is_not_the_benchmark(
+    out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--source", str(SAMPLE), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "STS12   missing\n" in said
+    assert "MR      other\n" in said
+    assert "The files of STS-B, MR, TREC are not the published benchmark's" in said
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("/etc/MR/rt-polarity.pos", "'/etc/MR/rt-polarity.pos', which lies outside"),
+        ("../MR/rt-polarity.pos", r"'\.\./MR/rt-polarity.pos', which lies outside"),
+        ("MR/../../x", r"'MR/\.\./\.\./x', which lies outside"),
+        (r"MR\..\..\x", "which lies outside of the archive; it is not to be trusted"),
+        ("C:/MR/x", "'C:/MR/x', which lies outside"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".tar", ".zip"])
+def test_a_path_out_of_the_archive(
+    name: str, said: str, suffix: str, tmp_path: Path, out: Path
+) -> None:
+    refused(pack(tmp_path / f"a{suffix}", TASKS | {name: b"x"}), out, said)
+
+
+@pytest.mark.parametrize(
+    ("member", "said"),
+    [
+        (link("MR/x", "/etc/passwd"), "'MR/x', a link to '/etc/passwd', which lies outside"),
+        (link("MR/x", "../../x"), r"'MR/x', a link to .*, which lies outside"),
+        (link("x", "../x", tarfile.LNKTYPE), r"'x', a link to '\.\./x', which lies outside"),
+        (link("MR/x", "absent"), "'MR/x', a link to no file in it"),
+        (link("MR/x", "", tarfile.FIFOTYPE), "'MR/x', a device"),
+    ],
+)
+def test_a_link_out_of_the_archive(
+    member: tarfile.TarInfo, said: str, tmp_path: Path, out: Path
+) -> None:
+    refused(pack(tmp_path / "a.tar", TASKS, member), out, said)
+
+
+def test_a_link_in_a_zip(tmp_path: Path, out: Path) -> None:
+    path = pack(tmp_path / "a.zip", TASKS)
+    member = zipfile.ZipInfo("MR/x")
+    member.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(member, "/etc/passwd")
+    refused(path, out, "'MR/x', a link; nothing was unpacked")
+
+
+@pytest.mark.parametrize("suffix", ARCHIVES)
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_an_archive_that_was_cut_short(
+    suffix: str, share: float, tmp_path: Path, out: Path
+) -> None:
+    path = pack(tmp_path / f"archive{suffix}", TASKS)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    refused(path, out, rf"source: .*archive{suffix} is damaged or cut short \(.*\); fetch it again")
+
+
+def test_an_archive_or_a_folder_without_a_task(tmp_path: Path, out: Path) -> None:
+    said = "holds none of the fourteen tasks; it must have files such as STS/"
+    refused(pack(tmp_path / "a.tar", {"README": b"x"}), out, said)
+    refused(out.parent, out, said)
+
+
+def test_an_archive_with_the_tasks_twice(tmp_path: Path, out: Path) -> None:
+    files = {f"{place}/{name}": b"x\n" for place in ("a", "b") for name in TASKS}
+    refused(pack(tmp_path / "x.tar", files), out, r"tasks in several places \(a/, b/\); unpack it")
+
+
+def test_a_task_that_lacks_a_file_or_has_an_empty_one(tmp_path: Path, out: Path) -> None:
+    """The message names the source, not the place where it was unpacked."""
+    empty = TASKS | {"MR/rt-polarity.neg": b""}
+    refused(pack(tmp_path / "a.tar", empty), out, r"^\S*a\.tar/MR/rt-polarity\.neg was cut short")
+    lacking = {name: content for name, content in TASKS.items() if not name.endswith("neg")}
+    refused(pack(tmp_path / "b.tar", lacking), out, r"^\S*b\.tar/MR/rt-polarity\.neg is missing")
+
+
+@needs_real_data
+def test_a_truncated_published_file(tmp_path: Path, out: Path) -> None:
+    content = (REAL / "downstream" / "TREC" / "TREC_10.label").read_bytes()
+    cut = TASKS | {"TREC/TREC_10.label": content[: len(content) // 2]}
+    refused(pack(tmp_path / "a.zip", cut), out, r"TREC_10\.label was cut short: it has 2\d\d lines")
+
+
+def test_a_source_that_is_none(tmp_path: Path, out: Path) -> None:
+    refused(tmp_path / "absent", out, r"does not exist; give a folder, an archive \(\.tar, .*hf://")
+    (tmp_path / "data.rar").write_bytes(b"x")
+    refused(tmp_path / "data.rar", out, r"is no folder and no archive ending in \.tar, \.tar\.gz")
+    refused("https://example.org/a.tar", out, "is no file on the hub; name one as hf://datasets/")
+
+
+def test_a_revision_of_a_local_source(out: Path) -> None:
+    with pytest.raises(DataError, match=r"revision: v1 was given, but .* is not on the hub"):
+        fetch(str(SAMPLE), out, "v1")
+
+
+def test_a_folder_that_is_taken(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out.mkdir()
+    (out / "mine").write_text("kept")
+    assert main(["--source", str(SAMPLE), "--out", str(out)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"fetch: out: {out} is already there; remove it or name another folder.\n"
+    assert contents(out) == {"mine": b"kept"}
+
+
+# The hub
+
+
+def test_an_archive_on_the_hub(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`datasets` takes a local folder for the data set of that name."""
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed: no hub sources")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "princeton-nlp" / "datasets-for-simcse"
+    folder.mkdir(parents=True)
+    refused(SIMCSE, out, "source: hf://.* cannot be fetched .*; check name and connection")
+    pack(folder / "senteval.tar", TASKS)
+    assert fetch(SIMCSE, out) == {"MR": "other", "TREC": "other"}
+    assert contents(out) == TASKS
