@@ -184,7 +184,7 @@ def _run(arguments: argparse.Namespace, places: Places) -> None:
         raise ValueError(
             f"{name} with seed {seed} collapsed: {reason}. Try a lower learning rate (now "
             f"{identity.settings.learning_rate}), or another margin, temperature or coefficient "
-            f"(now {identity.objective}); no encoder was written."
+            f"(now {identity.objective.hyperparameters!r}); no encoder was written."
         ) from error
     if processes.first:
         sys.stdout.write(

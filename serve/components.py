@@ -7,7 +7,6 @@ thread. Not here: the request (contract.py) and the route (http/components.py).
 import difflib
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.encoder.version import folder_version
@@ -72,7 +71,7 @@ def choose_objective(
             f"objective: unknown objective {wanted[:100]!r}; {hint}Known: {', '.join(OBJECTIVES)}.",
         )
     recorded = (record.get("hyperparameters") or {}) if wanted == own else {}
-    fields = OBJECTIVES[wanted].__dataclass_fields__
+    fields = OBJECTIVES[wanted].hyperparameters.model_fields
     for field in changes or {}:
         if field not in fields:
             known = ", ".join(fields) or "none"
@@ -180,25 +179,25 @@ def take_apart(
     """
     import torch  # noqa: PLC0415 - on first use
 
-    from pipeline.objectives.views import Views, l2_normalise  # noqa: PLC0415 - brings torch
+    from pipeline.objectives.views import Views, l2_normalize  # noqa: PLC0415 - brings torch
 
     # In float64, so that no hyperparameter leaves the numbers' range.
     anchor, positive = anchor.double(), positive.double()
     components = objective.components(anchor, positive)
     gradient = objective.anchor_gradient(anchor, positive)
     # What the formulas speak of: the textbook Barlow Twins' embeddings are batch-normalised.
-    spoken = Views(objective.normalise(anchor), objective.normalise(positive))
-    views = Views(l2_normalise(spoken.anchor), l2_normalise(spoken.positive))
+    spoken = objective.views(anchor, positive)
+    views = Views(l2_normalize(spoken.anchor), l2_normalize(spoken.positive))
     lengths = gradient.norm(dim=1)
     mean = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else 1.0
-    moved = l2_normalise(views.anchor - size / mean * gradient)
-    negatives = l2_normalise(objective.negatives_of(spoken))
+    moved = l2_normalize(views.anchor - size / mean * gradient)
+    negatives = l2_normalize(objective.pieces(spoken).negatives(spoken))
     near = views.anchor @ negatives.T
     near.fill_diagonal_(-torch.inf)
     before, hardest = near.max(dim=1)
     found = {
         "cosines": views.cosine.clamp(-1, 1),
-        "own_cosines": views.own.clamp(-1, 1),
+        "own_cosines": views.anchor_similarity.clamp(-1, 1),
         **components._asdict(),
         "step": {
             "size": size,
@@ -213,7 +212,7 @@ def take_apart(
             },
         },
     }
-    return {"hyperparameters": asdict(objective), **_arrays(found)}
+    return {"hyperparameters": objective.hyperparameters.model_dump(), **_arrays(found)}
 
 
 def _arrays(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.bounds import number
 from pipeline.objectives import OBJECTIVES, Objective
-from pipeline.objectives.hyperparameters import Gate, MeanOver, PositiveGradient, View
 from pipeline.senteval.classifier import ClassifierName, SettingName
 
 # numpy's generators take 32 bits.
@@ -97,11 +96,12 @@ class RunsParams:
 class ConventionsParams:
     """Where the paper and its authors' code differ; each objective takes those it has."""
 
-    gate: Gate
-    positive_gradient: PositiveGradient
-    mean_over: MeanOver
-    mhs_negatives: View
+    gate: Literal["cross_view", "within_view"]
+    positive_gradient: Literal["anchor_only", "both"]
+    mean_over: Literal["all", "open"]
+    mhs_negatives: Literal["own_view", "other_view"]
     mhe_exponent: Literal[2, 1]
+    mhe_weight_pull: Literal["alignment", "balanced"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,11 +167,9 @@ class Params:
 
     def objective(self, name: str) -> Objective:
         """The named objective with its hyperparameters and the conventions that concern it."""
-        kind = OBJECTIVES[self.kind(name)]
-        fields = {field.name for field in dataclasses.fields(kind)}
+        recipe = OBJECTIVES[self.kind(name)]
         given = dataclasses.asdict(self.conventions) | dict(self.objectives[name])
-        hyperparameters = {key: given[key] for key in given if key in fields}
-        return kind(**hyperparameters)  # type: ignore[no-any-return]
+        return recipe(**{key: given[key] for key in recipe.hyperparameters.model_fields if key in given})
 
     def train_for(self, name: str) -> TrainParams:
         """The loop's settings with the named objective's own replacements."""

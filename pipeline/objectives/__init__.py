@@ -1,59 +1,32 @@
-"""Objectives: one literal table, originals, ablation steps and modified forms side by side."""
+"""Objectives: one table, originals, ablation steps and modified forms side by side.
 
-from typing import Any
+objective = OBJECTIVES["vicreg_modified"](margin=0.3, temperature=0.05, ratio=1.5)
+loss = objective(anchor, positive)                 # (N, D) each, any length
+components = objective.components(anchor, positive)   # dissipation, weight, pull, ratio
+"""
 
-from pipeline.objectives.barlow_twins import (
-    BarlowTwins,
-    BarlowTwinsBatchNorm,
-    BarlowTwinsDissipation,
-    BarlowTwinsDissipationWeight,
-    BarlowTwinsModified,
-)
-from pipeline.objectives.contrastive import MET, MPT, ArcCon, InfoNCE
-from pipeline.objectives.mhe import MHE, MHEDissipation, MHEDissipationWeight, MHEModified
-from pipeline.objectives.mhs import MHS, MHSDissipation, MHSModified
-from pipeline.objectives.objective import Components, Objective
-from pipeline.objectives.paradigm import Baseline, Paradigm, from_pieces
-from pipeline.objectives.vicreg import (
-    VICReg,
-    VICRegCentred,
-    VICRegDissipation,
-    VICRegDissipationWeight,
-    VICRegModified,
-)
-from pipeline.objectives.views import NonFiniteEmbeddingsError
+from pipeline.objectives.barlow_twins import BARLOW_TWINS
+from pipeline.objectives.contrastive import CONTRASTIVE
+from pipeline.objectives.mhe import MHE
+from pipeline.objectives.mhs import MHS
+from pipeline.objectives.objective import Components, Composed, Objective, Recipe
+from pipeline.objectives.paradigm import PARADIGM
+from pipeline.objectives.pieces import Pieces
+from pipeline.objectives.vicreg import VICREG
+from pipeline.objectives.views import NonFiniteEmbeddingsError, Views
 
-# Each is an Objective; their fields differ, so a call through the table cannot be typed.
-OBJECTIVES: dict[str, type[Any]] = {
-    "info_nce": InfoNCE,
-    "arccon": ArcCon,
-    "mpt": MPT,
-    "met": MET,
-    "mhe": MHE,
-    "mhe_dissipation": MHEDissipation,
-    "mhe_dissipation_weight": MHEDissipationWeight,
-    "mhe_modified": MHEModified,
-    "mhs": MHS,
-    "mhs_dissipation": MHSDissipation,
-    "mhs_modified": MHSModified,
-    "barlow_twins": BarlowTwins,
-    "barlow_twins_batch_norm": BarlowTwinsBatchNorm,
-    "barlow_twins_dissipation": BarlowTwinsDissipation,
-    "barlow_twins_dissipation_weight": BarlowTwinsDissipationWeight,
-    "barlow_twins_modified": BarlowTwinsModified,
-    "vicreg": VICReg,
-    "vicreg_centred": VICRegCentred,
-    "vicreg_dissipation": VICRegDissipation,
-    "vicreg_dissipation_weight": VICRegDissipationWeight,
-    "vicreg_modified": VICRegModified,
-    "paradigm": Baseline,
+OBJECTIVES: dict[str, Recipe] = {
+    entry.name: entry for entry in (*CONTRASTIVE, *MHE, *MHS, *BARLOW_TWINS, *VICREG, PARADIGM)
 }
+
 
 __all__ = [
     "OBJECTIVES",
     "Components",
+    "Composed",
     "NonFiniteEmbeddingsError",
     "Objective",
-    "Paradigm",
-    "from_pieces",
+    "Pieces",
+    "Recipe",
+    "Views",
 ]

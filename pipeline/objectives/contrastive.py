@@ -14,23 +14,19 @@ Source: Li, Zhang & Nie 2024, Table 1.
 """
 
 import math
-from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
-from pipeline.objectives import ratio
-from pipeline.objectives.dissipation import margin_gate, softmax_mass
-from pipeline.objectives.hyperparameters import cosine_margin, number, temperature
-from pipeline.objectives.objective import Components, Objective
-from pipeline.objectives.views import (
-    MIN_SQUARED_SINE,
-    Views,
-    diagonal_mask,
-    distance,
-    hardest,
-)
-from pipeline.objectives.weight import hardest_only, softmax_over_negatives
+from pipeline.objectives import pieces as piece
+from pipeline.objectives.objective import PiecesOf, Recipe
+from pipeline.objectives.pieces import Pieces
+from pipeline.objectives.views import MIN_SQUARED_SINE, Views, diagonal_mask, distance, hardest
+
+AngularMargin = Annotated[float, Field(ge=0, le=math.pi, description="radians")]
+DistanceMargin = Annotated[float, Field(ge=0, le=2, description="distance")]
 
 
 def softmax_loss(positive: Tensor, cosine: Tensor, temperature: float) -> Tensor:
@@ -39,137 +35,80 @@ def softmax_loss(positive: Tensor, cosine: Tensor, temperature: float) -> Tensor
     return (torch.logsumexp(logits, dim=1) - positive / temperature).mean()
 
 
+def _softmax_pieces(
+    v: Views, positive: Tensor, ratio: Tensor | float, temperature: float
+) -> Pieces:
+    weight = piece.softmax_over_negatives(v.cosine, temperature) / temperature
+    dissipation = piece.softmax_mass(positive, v.cosine, temperature)
+    return Pieces(dissipation, weight, ratio * weight.sum(dim=1), 1 / v.count, piece.other_view)
+
+
+def info_nce(v: Views, *, temperature: piece.Temperature = 0.05) -> Pieces:
+    """InfoNCE's pieces. Source: van den Oord et al. 2018; for sentences SimCSE, Gao et al. 2021."""
+    return _softmax_pieces(v, v.aligned, 1.0, temperature)
+
+
+def info_nce_loss(_: PiecesOf, v: Views, *, temperature: float) -> Tensor:
+    """-log e^{c_ii/t} / sum_j e^{c_ij/t}."""
+    return softmax_loss(v.aligned, v.cosine, temperature)
+
+
+def sine(cosine: Tensor) -> Tensor:
+    """sin(theta) from cos(theta), at least sqrt(MIN_SQUARED_SINE)."""
+    return (1 - cosine.square()).clamp_min(MIN_SQUARED_SINE).sqrt()
+
+
 def widen(cosine: Tensor, angular_margin: float) -> Tensor:
     """cos(theta + u) from cos(theta), without the arc cosine's singular points."""
-    sine = (1 - cosine.square()).clamp_min(MIN_SQUARED_SINE).sqrt()
-    return cosine * math.cos(angular_margin) - sine * math.sin(angular_margin)
+    return cosine * math.cos(angular_margin) - sine(cosine) * math.sin(angular_margin)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Contrastive(Objective):
-    """One direction; negatives from the other view; mean over anchors."""
-
-    def negatives_of(self, views: Views) -> Tensor:
-        """The positives of the other sentences."""
-        return views.positive
-
-    def factor(self, components: Components) -> float:
-        """1 / N."""
-        return 1 / components.dissipation.shape[0]
+def arccon(
+    v: Views,
+    *,
+    temperature: piece.Temperature = 0.05,
+    angular_margin: AngularMargin = math.radians(10),  # noqa: B008 - a number
+) -> Pieces:
+    """ArcCon's pieces. Source: Zhang et al. 2022 (ArcCSE), Eq. (4)."""
+    ratio = math.cos(angular_margin) + v.aligned * math.sin(angular_margin) / sine(v.aligned)
+    return _softmax_pieces(v, widen(v.aligned, angular_margin), ratio, temperature)
 
 
-@dataclass(frozen=True, kw_only=True)
-class InfoNCE(_Contrastive):
-    """-log e^{c_ii/t} / sum_j e^{c_ij/t}.
-
-    Source: van den Oord et al. 2018; for sentences SimCSE, Gao et al. 2021, Eq. (1). ArcCon adds
-    an angular margin to it.
-
-    Attributes:
-        temperature: t > 0, divides the cosine.
-    """
-
-    temperature: float = temperature()
-
-    def positive(self, views: Views) -> Tensor:
-        """(N,) similarity to the positive, as it enters the softmax."""
-        return views.aligned
-
-    def loss(self, views: Views) -> Tensor:
-        """The mean over anchors."""
-        return softmax_loss(self.positive(views), views.cosine, self.temperature)
-
-    def dissipation_of(self, views: Views) -> Tensor:
-        """The negatives' mass in the softmax."""
-        return softmax_mass(self.positive(views), views.cosine, self.temperature)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """Softmax / t over an anchor's negatives."""
-        return softmax_over_negatives(views.cosine, self.temperature) / self.temperature
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """1."""
-        return ratio.fixed(views, 1.0)
+def arccon_loss(_: PiecesOf, v: Views, *, temperature: float, angular_margin: float) -> Tensor:
+    """InfoNCE with cos(theta_ii + u) for the positive."""
+    return softmax_loss(widen(v.aligned, angular_margin), v.cosine, temperature)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ArcCon(InfoNCE):
-    """InfoNCE with cos(theta_ii + u) for the positive.
-
-    Source: Zhang et al. 2022 (ArcCSE), Eq. (4). Clamp: sin(theta_ii)^2 >= MIN_SQUARED_SINE.
-
-    Attributes:
-        temperature: t > 0, divides the cosine.
-        angular_margin: u in radians.
-    """
-
-    angular_margin: float = number(math.radians(10), at_least=0.0, at_most=math.pi, unit="radians")
-
-    def positive(self, views: Views) -> Tensor:
-        """cos(theta_ii + u)."""
-        return widen(views.aligned, self.angular_margin)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """sin(theta_ii + u) / sin(theta_ii)."""
-        return ratio.angle(views, self.angular_margin)
+def mpt(v: Views, *, margin: piece.CosineMargin = 0.23) -> Pieces:
+    """MPT's pieces: a triplet loss on cosines with the hardest negative."""
+    weight = piece.hardest_only(v.cosine)
+    gate = piece.margin_gate(v, margin=margin)
+    return Pieces(gate, weight, weight.sum(dim=1), 1 / v.count, piece.other_view)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MPT(_Contrastive):
-    """max(0, max_{j != i} c_ij - c_ii + m): triplet loss on cosines with the hardest negative.
-
-    Source: Li, Zhang & Nie 2024, Table 1. MET is the same on Euclidean distances.
-
-    Attributes:
-        margin: m, in cosine.
-    """
-
-    margin: float = cosine_margin(0.23)
-
-    def loss(self, views: Views) -> Tensor:
-        """The mean over anchors; a graph-connected zero where no anchor is active."""
-        return torch.relu(hardest(views.cosine)[0] - views.aligned + self.margin).mean()
-
-    def dissipation_of(self, views: Views) -> Tensor:
-        """1 while the positive's cosine leads by less than the margin, else 0."""
-        return margin_gate(views, self.margin, "cross_view")
-
-    def weight_of(self, views: Views) -> Tensor:
-        """1 for the hardest negative."""
-        return hardest_only(views.cosine)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """1."""
-        return ratio.fixed(views, 1.0)
+def mpt_loss(_: PiecesOf, v: Views, *, margin: float) -> Tensor:
+    """max(0, max_{j != i} c_ij - c_ii + m); a graph-connected zero where no anchor is open."""
+    return torch.relu(hardest(v.cosine)[0] - v.aligned + margin).mean()
 
 
-@dataclass(frozen=True, kw_only=True)
-class MET(_Contrastive):
-    """max(0, d_ii - min_{j != i} d_ij + m), d_ij = sqrt(2 - 2 c_ij).
+def met(v: Views, *, distance_margin: DistanceMargin = 0.45) -> Pieces:
+    """MET's pieces: as MPT on Euclidean distances; clamp: d_ij^2 >= MIN_SQUARED_DISTANCE."""
+    positive = distance(v.aligned)
+    lead = distance(hardest(v.cosine)[0]) - positive
+    weight = piece.hardest_only(v.cosine) / distance(v.cosine)
+    gate = (lead < distance_margin).to(lead.dtype)
+    return Pieces(gate, weight, 1 / positive, 1 / v.count, piece.other_view)
 
-    Source: Li, Zhang & Nie 2024, Table 1. MPT is the same on cosines. Clamp: d_ij^2 >=
-    MIN_SQUARED_DISTANCE.
 
-    Attributes:
-        distance_margin: m, in Euclidean distance between unit vectors.
-    """
+def met_loss(_: PiecesOf, v: Views, *, distance_margin: float) -> Tensor:
+    """max(0, d_ii - min_{j != i} d_ij + m), d_ij = sqrt(2 - 2 c_ij)."""
+    nearest = distance(hardest(v.cosine)[0])
+    return torch.relu(distance(v.aligned) - nearest + distance_margin).mean()
 
-    distance_margin: float = number(0.45, at_least=0.0, at_most=2.0, unit="distance")
 
-    def loss(self, views: Views) -> Tensor:
-        """The mean over anchors; a graph-connected zero where no anchor is active."""
-        nearest = distance(hardest(views.cosine)[0])
-        return torch.relu(distance(views.aligned) - nearest + self.distance_margin).mean()
-
-    def dissipation_of(self, views: Views) -> Tensor:
-        """1 while the positive is nearer by less than the margin, else 0."""
-        lead = distance(hardest(views.cosine)[0]) - distance(views.aligned)
-        return (lead < self.distance_margin).to(lead.dtype)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """1 / d_ij for the hardest negative."""
-        return hardest_only(views.cosine) / distance(views.cosine)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """d_ij / d_ii."""
-        return ratio.distances(views)
+CONTRASTIVE = (
+    Recipe("info_nce", info_nce, info_nce_loss),
+    Recipe("arccon", arccon, arccon_loss),
+    Recipe("mpt", mpt, mpt_loss),
+    Recipe("met", met, met_loss),
+)

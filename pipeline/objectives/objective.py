@@ -1,223 +1,245 @@
-"""What every objective is: a loss on two views, and the three components of its gradient.
+"""What an objective is: pieces of a gradient, and a loss that has this gradient.
 
-Here: `Objective` (the contract), `PiecewiseObjective` (a loss made of components, so that its
-gradient is the paradigm's by construction) and `Gated` (with the modified forms' margin gate).
-Not here: formulas of any one objective.
+An entry of the table OBJECTIVES is a `Recipe`: functions whose hyperparameters, what follows the
+bare `*` of their signatures, are open. Called with hyperparameters it gives an `Objective`.
 """
 
-from __future__ import annotations
-
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import NamedTuple
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 import torch
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from torch import Tensor
 
-from pipeline.objectives.dissipation import margin_gate
-from pipeline.objectives.hyperparameters import (
-    Gate,
-    Hyperparameters,
-    PositiveGradient,
-    choice,
-    cosine_margin,
-    pull_ratio,
-)
-from pipeline.objectives.ratio import fixed
+from pipeline.objectives.pieces import Pieces, own_view
 from pipeline.objectives.views import (
+    MIN_NORM,
     Views,
     check_finite,
     check_views,
     full_precision,
-    l2_normalise,
+    l2_normalize,
 )
+
+PiecesOf = Callable[[Views], Pieces]
+
+
+def surrogate(
+    pieces: PiecesOf,
+    v: Views,
+    *,
+    positive_gradient: Literal["anchor_only", "both"] = "anchor_only",
+) -> Tensor:
+    """A loss whose gradient is made of pieces; its value means nothing.
+
+    Each view takes the anchor's part in turn and the two losses are added. Coefficients,
+    negatives and positives are constants, so that only the turn's anchor carries gradient.
+    `positive_gradient: both` leaves the positive attached, as the authors' code does: a ratio r
+    acts as 2r where both turns' gates are open.
+    """
+
+    def turn(v: Views) -> Tensor:
+        constants = v.detached()
+        positive = v.positive if positive_gradient == "both" else constants.positive
+        return (v.anchor * direction(pieces(constants), constants, positive)).sum()
+
+    return turn(v) + turn(v.swapped())
+
+
+def direction(pieces: Pieces, v: Views, positive: Tensor) -> Tensor:
+    """(N, D): factor * dissipation_i * (sum_j weight_ij negative_j - pull_i toward positive_i)."""
+    pull = pieces.pull[:, None] * (positive if pieces.toward is None else pieces.toward * positive)
+    push = pieces.weight @ pieces.negatives(v)
+    return pieces.factor * pieces.dissipation[:, None] * (push - pull)
+
+
+def gradient_equivalent(pieces: PiecesOf, v: Views) -> Tensor:
+    """The surrogate of an original objective: no convention attaches its positives."""
+    return surrogate(pieces, v)
 
 
 class Components(NamedTuple):
-    """The gradient's three pieces; row i belongs to anchor i.
+    """What pieces say of each anchor, with the ratio read off.
 
     Attributes:
         dissipation: (N,) scale of the anchor's whole gradient.
-        weight: (N, N) share of each negative, zero on the diagonal.
-        ratio: (N, N) pull on the positive per unit of push on negative j.
+        weight: (N, N) push on each negative, zero on the diagonal.
+        pull: (N,) pull along the positive.
+        ratio: (N,) pull_i / sum_j weight_ij; not finite where the pushes cancel.
     """
 
     dissipation: Tensor
     weight: Tensor
+    pull: Tensor
     ratio: Tensor
 
 
-@dataclass(frozen=True, kw_only=True)
-class Objective(Hyperparameters, ABC):
-    """A training objective on two views of a batch of sentences.
+@dataclass(frozen=True)
+class Objective:
+    """A training objective on two views of a batch of sentences (Li, Zhang & Nie 2024, Section 3).
 
-    The gradient at the normalised embedding of anchor i, radial part removed, is
-    factor * dissipation_i * sum_{j != i} weight_ij (negative_j - ratio_ij positive_i).
-    Source: Li, Zhang & Nie 2024, Section 3.
+    Attributes:
+        name: in the table OBJECTIVES.
+        hyperparameters: with every value checked.
+        normalize: turns the encoder's output into the embeddings that the formulas speak of.
     """
+
+    name: str
+    hyperparameters: BaseModel
+    normalize: Callable[[Tensor], Tensor] = field(compare=False, repr=False)
+    _pieces: PiecesOf = field(compare=False, repr=False)
+    _loss: Callable[[PiecesOf, Views], Tensor] = field(compare=False, repr=False)
 
     def __call__(self, anchor: Tensor, positive: Tensor) -> Tensor:
         """The loss.
 
         Args:
-            anchor: (N, D) embeddings of one view, of any length: they are normalised here.
+            anchor: (N, D) embeddings of one view, of any length: they are normalized here.
             positive: (N, D) embeddings of the same sentences under another augmentation.
 
         Returns:
             A scalar in at least float32.
 
         Raises:
-            ValueError: the views are no two matrices of one shape with N >= 2, or not finite.
+            ValueError: the views are not two matrices of one shape with N >= 2, or not finite.
         """
-        self._check(anchor, positive)
-        return self.unchecked(anchor, positive)
+        check_views(self.name, anchor, positive)
+        check_finite(self.name, anchor, positive)
+        return self.loss(anchor, positive)
 
-    def unchecked(self, anchor: Tensor, positive: Tensor) -> Tensor:
+    def loss(self, anchor: Tensor, positive: Tensor) -> Tensor:
         """The loss without a look at values, for loops that check those at their own intervals.
 
         Arguments and result as for a call; what is not finite gives a loss that is not. Nothing
         waits for the device, and torch.compile takes it as one graph.
         """
-        check_views(type(self).__name__, anchor, positive)
         with torch.autocast(anchor.device.type, enabled=False):
-            return self.loss(self._views(anchor, positive))
+            return self._loss(self.pieces, self.views(anchor, positive))
 
-    def components(self, anchor: Tensor, positive: Tensor) -> Components:
-        """The three components with the first view as anchor; arguments as for a call."""
-        self._check(anchor, positive)
-        return self.unchecked_components(anchor, positive)
+    def views(self, anchor: Tensor, positive: Tensor) -> Views:
+        """The normalized views of a batch, in at least float32; wrong shapes are refused."""
+        check_views(self.name, anchor, positive)
+        return Views(*(self.normalize(full_precision(view)) for view in (anchor, positive)))
+
+    def pieces(self, v: Views) -> Pieces:
+        """The pieces on normalized views, their shapes checked."""
+        pieces = self._pieces(v)
+        shapes = {"dissipation": (v.count,), "weight": (v.count, v.count), "pull": (v.count,)}
+        for piece, expected in shapes.items():
+            if (shape := tuple(getattr(pieces, piece).shape)) != expected:
+                raise ValueError(
+                    f"{self.name}.{piece}: expected shape {expected} for a batch of {v.count}, "
+                    f"got {shape}."
+                )
+        return pieces
 
     @torch.no_grad()
-    def unchecked_components(self, anchor: Tensor, positive: Tensor) -> Components:
-        """The components as `unchecked` gives the loss."""
-        check_views(type(self).__name__, anchor, positive)
+    def components(self, anchor: Tensor, positive: Tensor) -> Components:
+        """The components with the first view as anchor; arguments as for `loss`."""
         with torch.autocast(anchor.device.type, enabled=False):
-            return self.pieces(self._views(anchor, positive))
+            v = self.views(anchor, positive)
+            pieces = self.pieces(v)
+            pull = pieces.pull
+            if pieces.toward is not None:  # the part along the positive
+                squares = v.positive.square()
+                pull = pull * (squares @ pieces.toward) / squares.sum(dim=1).clamp_min(MIN_NORM)
+            ratio = pull / pieces.weight.sum(dim=1)
+            return Components(pieces.dissipation, pieces.weight, pull, ratio)
 
     @torch.no_grad()
     def anchor_gradient(self, anchor: Tensor, positive: Tensor) -> Tensor:
-        """(N, D): factor * dissipation_i * sum_j weight_ij (negative_j - ratio_ij positive_i).
-
-        At the normalised embeddings of the first view, radial part removed; arguments as for a
-        call.
-        """
-        self._check(anchor, positive)
+        """(N, D): `direction` at the normalized first view, radial part removed; see `loss`."""
         with torch.autocast(anchor.device.type, enabled=False):
-            views = self._views(anchor, positive)
-            components = self.pieces(views)
-            push = components.weight @ self.negatives_of(views)
-            pull = self.pull(components, views, views.positive)
-            opened = self.factor(components) * components.dissipation[:, None]
-            direction = l2_normalise(views.anchor)
-            gradient = opened * (push - pull)
-            return gradient - (gradient * direction).sum(dim=1, keepdim=True) * direction
-
-    def _check(self, anchor: Tensor, positive: Tensor) -> None:
-        check_views(type(self).__name__, anchor, positive)
-        check_finite(type(self).__name__, anchor, positive)
-
-    def _views(self, anchor: Tensor, positive: Tensor) -> Views:
-        return Views(
-            self.normalise(full_precision(anchor)), self.normalise(full_precision(positive))
-        )
-
-    def normalise(self, embeddings: Tensor) -> Tensor:
-        """What turns the encoder's output into the embeddings that the formulas speak of."""
-        return l2_normalise(embeddings)
-
-    @abstractmethod
-    def loss(self, views: Views) -> Tensor:
-        """The loss on normalised views."""
-
-    @abstractmethod
-    def dissipation_of(self, views: Views) -> Tensor:
-        """(N,) scale of each anchor's whole gradient."""
-
-    @abstractmethod
-    def weight_of(self, views: Views) -> Tensor:
-        """(N, N) share of each negative, zero on the diagonal."""
-
-    @abstractmethod
-    def ratio_of(self, views: Views) -> Tensor:
-        """(N, N) pull on the positive per unit of push on each negative."""
-
-    def pieces(self, views: Views) -> Components:
-        """The three components on normalised views."""
-        return Components(self.dissipation_of(views), self.weight_of(views), self.ratio_of(views))
-
-    def negatives_of(self, views: Views) -> Tensor:
-        """(N, D) embeddings that the weights' columns stand for: the anchor's own view."""
-        return views.anchor
-
-    def factor(self, components: Components) -> Tensor | float:  # noqa: ARG002 - see Baseline
-        """What multiplies the pieces: 1 where the weights hold the normaliser."""
-        return 1.0
-
-    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:  # noqa: ARG002
-        """sum_j weight_ij ratio_ij p_i, (N, D)."""
-        return (components.weight * components.ratio).sum(dim=1, keepdim=True) * positive
+            v = self.views(anchor, positive)
+            gradient = direction(self.pieces(v), v, v.positive)
+            radius = l2_normalize(v.anchor)
+            return gradient - (gradient * radius).sum(dim=1, keepdim=True) * radius
 
 
-@dataclass(frozen=True, kw_only=True)
-class PiecewiseObjective(Objective):
-    """A loss whose gradient is made of its components.
-
-    Each view takes the anchor's part in turn and the two losses are added. Coefficients,
-    negatives and (by default) positives are constants, so that only the turn's anchor carries
-    gradient. The value of such a loss means nothing: look at its components instead.
-    """
-
-    def loss(self, views: Views) -> Tensor:
-        """Both turns, added."""
-        return self._turn(views) + self._turn(views.turned())
-
-    def _turn(self, views: Views) -> Tensor:
-        constants = views.detached()
-        components = self.pieces(constants)
-        push = components.weight @ self.negatives_of(constants)
-        pull = self.pull(components, constants, self.positive_of(views))
-        opened = components.dissipation[:, None] * views.anchor
-        return self.factor(components) * (opened * (push - pull)).sum()
-
-    def positive_of(self, views: Views) -> Tensor:
-        """(N, D) positives as the loss sees them: constants."""
-        return views.positive.detach()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gated(PiecewiseObjective):
-    """With the margin gate as dissipation: the first of the paper's three changes.
+@dataclass(frozen=True)
+class Recipe:
+    """An entry of OBJECTIVES; called with hyperparameters, it gives an objective.
 
     Attributes:
-        margin: m, in cosine: an anchor is left alone once its positive leads by this much.
-        gate: against which negatives the lead is taken; see `dissipation.margin_gate`.
-        positive_gradient: `both` leaves the positive attached, as the authors' code does, so
-            that a ratio r acts as 2r where both turns' gates are open.
+        name: in the table, and for messages.
+        pieces: (views, *, hyperparameters) -> Pieces; or `Composed`.
+        loss: (pieces, views, *, hyperparameters) -> scalar: the surrogate, or a closed form, in
+            which everything carries gradient.
+        normalize: see `Objective`.
     """
 
-    margin: float = cosine_margin(0.3)
-    gate: Gate = choice("cross_view", "within_view")
-    positive_gradient: PositiveGradient = choice("anchor_only", "both")
+    name: str
+    pieces: Callable[..., Pieces]
+    loss: Callable[..., Tensor] = surrogate
+    normalize: Callable[[Tensor], Tensor] = l2_normalize
 
-    def dissipation_of(self, views: Views) -> Tensor:
-        """1 for open anchors, 0 for closed ones."""
-        return margin_gate(views, self.margin, self.gate)
+    @cached_property
+    def hyperparameters(self) -> type[BaseModel]:
+        """The model of all hyperparameters, with ranges and defaults."""
+        parts, loss = self.pieces, self.loss
+        # In the order in which records of runs list them.
+        first, *more = parts[:4] if isinstance(parts, Composed) else (loss, parts)
+        fields: dict[str, Any] = {}
+        for part in (first, loss, *reversed(more)):
+            fields |= _settings(part)
+        config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+        return create_model(self.name, __config__=config, **fields)
 
-    def positive_of(self, views: Views) -> Tensor:
-        """Attached only where `positive_gradient` says so."""
-        return views.positive if self.positive_gradient == "both" else views.positive.detach()
+    def __call__(self, **hyperparameters: Any) -> Objective:
+        """The objective.
+
+        Raises:
+            ValueError: a hyperparameter is unknown, of the wrong type or out of its range.
+        """
+        try:
+            checked = self.hyperparameters(**hyperparameters)
+        except ValidationError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+        pieces, loss = _bound(self.pieces, checked), _bound(self.loss, checked)
+        return Objective(self.name, checked, self.normalize, pieces, loss)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Modified(Gated):
-    """With gate and fixed ratio; what is left to say is the weight.
+class Composed(NamedTuple):
+    """Pieces of an objective from one function each, as in a row of the paper's tables.
 
     Attributes:
-        ratio: r, pull on the positive per push on the negatives.
+        dissipation: (views, *) -> (N,).
+        weight: (views, *) -> (N, N), zero on the diagonal.
+        pull: (views, weight, *) -> (N,), or (N,) and `Pieces.toward` (D,).
+        negatives: (views, *) -> (N, D).
+        mean: whether an anchor counts 1 / N; if not, the weights hold the normalizer.
     """
 
-    ratio: float = pull_ratio(1.0)
+    dissipation: Callable[..., Tensor]
+    weight: Callable[..., Tensor]
+    pull: Callable[..., Tensor | tuple[Tensor, Tensor]]
+    negatives: Callable[..., Tensor] = own_view
+    mean: bool = False
 
-    def ratio_of(self, views: Views) -> Tensor:
-        """R for every pair."""
-        return fixed(views, self.ratio)
+    def __call__(self, v: Views) -> Pieces:
+        """The pieces, once all functions have their hyperparameters."""
+        weight = self.weight(v)
+        pull = self.pull(v, weight)
+        pull, toward = pull if isinstance(pull, tuple) else (pull, None)
+        factor = 1 / v.count if self.mean else 1.0
+        return Pieces(self.dissipation(v), weight, pull, factor, self.negatives, toward)
+
+
+def _settings(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """The hyperparameters of a function, what follows its bare `*`: name -> (type, default)."""
+    types = get_type_hints(function, include_extras=True)
+    return {
+        name: (types[name], parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def _bound(function: Callable[..., Any], values: BaseModel) -> Callable[..., Any]:
+    """The function with those of an objective's hyperparameters that are its own."""
+    if isinstance(function, Composed):
+        return Composed(*(_bound(part, values) for part in function[:4]), mean=function.mean)
+    return partial(function, **{name: getattr(values, name) for name in _settings(function)})

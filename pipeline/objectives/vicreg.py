@@ -8,71 +8,48 @@ Negatives are of the anchor's own view, h_j.
 | weight | 2 nu h_i.h_j / N^2 | e^{h_i.h_j/t} / sum_{k != l} e^{h_k.h_l/t} |
 | ratio | N / (nu sum_{k != i} h_i.h_k) | r |
 
-nu = 2 nu1 N^2 / (D (N - 1)^2) for the textbook's covariance coefficient nu1 over alignment's.
+nu = 2 nu1 N^2 / (D (N - 1)^2) for the textbook's covariance coefficient nu1 over alignment's. The
+original's ratio is what a pull of 2/N, alignment's, makes of its weight. `vicreg` is the gradient
+that the paper derives, (2/N) (-p_i + nu sum_{j != i} (h_i.h_j / N) h_j), which its authors train;
+`vicreg_centred` is the textbook's closed form.
 Source: Bardes et al. 2022, Eq. (6); Li, Zhang & Nie 2024, Table 3.
 """
 
-from dataclasses import dataclass
+from typing import Annotated
 
 import torch
-from torch import Tensor
+from pydantic import Field
+from torch import Tensor, nn
 
-from pipeline.objectives.alignment import alignment
-from pipeline.objectives.dissipation import constant
-from pipeline.objectives.hyperparameters import coefficient, number, pull_ratio, temperature
-from pipeline.objectives.objective import (
-    Components,
-    Gated,
-    Modified,
-    Objective,
-    PiecewiseObjective,
-)
-from pipeline.objectives.ratio import off_zero, per_anchor
+from pipeline.objectives import pieces as piece
+from pipeline.objectives.objective import Composed, PiecesOf, Recipe, gradient_equivalent
 from pipeline.objectives.views import Views, without_diagonal
-from pipeline.objectives.weight import softmax_over_pairs
 
 # Under the square root of a feature's variance, as in Bardes et al. 2022.
 VARIANCE_EPSILON = 1e-4
 
-
-def covariance_weight(own: Tensor, coefficient: float) -> Tensor:
-    """2 nu h_i.h_j / N^2."""
-    return without_diagonal(own, 0.0) * (2 * coefficient / own.shape[0] ** 2)
+StandardDeviation = Annotated[float, Field(gt=0, description="embedding units")]
 
 
-def covariance_ratio(own: Tensor, coefficient: float) -> Tensor:
-    """N / (nu sum_{k != i} h_i.h_k); clamp: see ratio.MIN_SIMILARITY_SUM."""
-    similarity = off_zero(without_diagonal(own, 0.0).sum(dim=1))
-    return per_anchor(own.shape[0] / (coefficient * similarity))
+def covariance_weight(v: Views, *, covariance_coefficient: piece.Coefficient = 30.0) -> Tensor:
+    """2 nu h_i.h_j / N^2, which may be negative."""
+    return without_diagonal(v.anchor_similarity, 0.0) * (2 * covariance_coefficient / v.count**2)
 
 
-@dataclass(frozen=True, kw_only=True)
-class VICReg(PiecewiseObjective):
-    """The gradient that the paper derives: (2/N) (-p_i + nu sum_{j != i} (h_i.h_j / N) h_j).
+def softmax_weight(v: Views, *, temperature: piece.Temperature = 0.05) -> Tensor:
+    """e^{h_i.h_j/t} / sum_{k != l} e^{h_k.h_l/t}."""
+    return piece.softmax_over_pairs(v.anchor_similarity, temperature)
 
-    This is the form that the paper's authors train. `VICRegCentred` is the textbook one.
 
-    Attributes:
-        covariance_coefficient: nu > 0.
-    """
+def centred_view(v: Views) -> Tensor:
+    """(N, D): the anchor's own view, centred over the batch."""
+    return v.anchor - v.anchor.mean(dim=0)
 
-    covariance_coefficient: float = coefficient(30.0)
 
-    def dissipation_of(self, views: Views) -> Tensor:
-        """1."""
-        return constant(views)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """2 nu h_i.h_j / N^2, which may be negative."""
-        return covariance_weight(views.own, self.covariance_coefficient)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """What makes the whole pull alignment's 2/N."""
-        return covariance_ratio(views.own, self.covariance_coefficient)
-
-    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:  # noqa: ARG002
-        """(2/N) p_i, without the detour over a sum that may vanish."""
-        return 2 / views.count * positive
+def centred_weight(v: Views, *, covariance_coefficient: piece.Coefficient = 30.0) -> Tensor:
+    """VICReg's weight at the centred embeddings."""
+    centred = Views(centred_view(v), v.positive)
+    return covariance_weight(centred, covariance_coefficient=covariance_coefficient)
 
 
 def covariance_penalty(embeddings: Tensor) -> Tensor:
@@ -88,96 +65,38 @@ def variance_hinge(embeddings: Tensor, target: float) -> Tensor:
     return torch.relu(target - deviation).sum()
 
 
-@dataclass(frozen=True, kw_only=True)
-class VICRegCentred(Objective):
-    """The textbook form: A + nu (covariance) + variance hinge, on embeddings as they come.
+def centred_loss(
+    _: PiecesOf,
+    v: Views,
+    *,
+    covariance_coefficient: float,
+    variance_coefficient: piece.Ratio = 1.0,
+    standard_deviation: StandardDeviation = 1.0,
+) -> Tensor:
+    """A + nu (covariance) + variance hinge over both views, on embeddings as they come.
 
-    A + nu sum over both views of (1/2) sum_{k != l} C_kl^2 + variance_coefficient sum over both
-    views of the hinge; C is the covariance over the batch. That is Bardes et al.'s loss divided
-    by its invariance coefficient lambda: `variance_coefficient` is their mu / (lambda D).
-
-    Its components are VICReg's at the centred embeddings; the gradient has two more terms, which
-    scale features and which the paper's derivation leaves out (C's diagonal and the hinge).
-
-    Attributes:
-        covariance_coefficient: nu > 0.
-        variance_coefficient: of the hinge, relative to alignment.
-        standard_deviation: the hinge's target for each feature.
+    That is Bardes et al.'s loss divided by its invariance coefficient lambda:
+    `variance_coefficient` is their mu / (lambda D), `standard_deviation` the hinge's target. Its
+    gradient has two terms beside the pieces, which scale features and which the paper's
+    derivation leaves out: those of C's diagonal and of the hinge.
     """
-
-    covariance_coefficient: float = coefficient(30.0)
-    variance_coefficient: float = number(1.0, at_least=0.0, unit="no unit")
-    standard_deviation: float = number(1.0, above=0.0, unit="embedding units")
-
-    def normalise(self, embeddings: Tensor) -> Tensor:
-        """Nothing: the textbook form keeps lengths; terms centre for themselves."""
-        return embeddings
-
-    def loss(self, views: Views) -> Tensor:
-        """Closed form: everything carries gradient."""
-        loss = alignment(views)
-        for view in (views.anchor, views.positive):
-            loss = loss + self.covariance_coefficient * covariance_penalty(view)
-            loss = loss + self.variance_coefficient * variance_hinge(view, self.standard_deviation)
-        return loss
-
-    def negatives_of(self, views: Views) -> Tensor:
-        """The anchor's own view, centred."""
-        return views.anchor - views.anchor.mean(dim=0)
-
-    def dissipation_of(self, views: Views) -> Tensor:
-        """1."""
-        return constant(views)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """As VICReg's, on centred embeddings."""
-        return covariance_weight(self._own(views), self.covariance_coefficient)
-
-    def ratio_of(self, views: Views) -> Tensor:
-        """As VICReg's, on centred embeddings."""
-        return covariance_ratio(self._own(views), self.covariance_coefficient)
-
-    def _own(self, views: Views) -> Tensor:
-        centred = self.negatives_of(views)
-        return centred @ centred.T
+    loss = piece.alignment(v)
+    for view in (v.anchor, v.positive):
+        loss = loss + covariance_coefficient * covariance_penalty(view)
+        loss = loss + variance_coefficient * variance_hinge(view, standard_deviation)
+    return loss
 
 
-@dataclass(frozen=True, kw_only=True)
-class VICRegDissipation(Gated, VICReg):
-    """VICReg with the gate: first step of the ablation (Table 5)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class VICRegDissipationWeight(VICRegDissipation):
-    """VICReg with the gate and the modified weight: second step of the ablation (Table 5).
-
-    Attributes:
-        temperature: t > 0, divides the cosine.
-    """
-
-    temperature: float = temperature()
-
-    def weight_of(self, views: Views) -> Tensor:
-        """As VICRegModified's; the ratio stays VICReg's."""
-        return softmax_over_pairs(views.own, self.temperature)
-
-    def pull(self, components: Components, views: Views, positive: Tensor) -> Tensor:
-        """By the components: VICReg's short cut holds for its own weight only."""
-        return PiecewiseObjective.pull(self, components, views, positive)
-
-
-@dataclass(frozen=True, kw_only=True)
-class VICRegModified(Modified):
-    """VICReg with gate, softmax weight and fixed ratio.
-
-    Attributes:
-        temperature: t > 0, divides the cosine.
-        ratio: r.
-    """
-
-    temperature: float = temperature()
-    ratio: float = pull_ratio(1.5)
-
-    def weight_of(self, views: Views) -> Tensor:
-        """e^{h_i.h_j/t} / sum_{k != l} e^{h_k.h_l/t}."""
-        return softmax_over_pairs(views.own, self.temperature)
+GATE, ALIGNMENT = piece.margin_gate, piece.alignment_pull
+VICREG = (
+    Recipe("vicreg", Composed(piece.constant, covariance_weight, ALIGNMENT), gradient_equivalent),
+    Recipe(
+        "vicreg_centred",
+        Composed(piece.constant, centred_weight, ALIGNMENT, centred_view),
+        centred_loss,
+        nn.Identity(),  # its terms centre for themselves, and lengths count
+    ),
+    Recipe("vicreg_dissipation", Composed(GATE, covariance_weight, ALIGNMENT)),
+    Recipe("vicreg_dissipation_weight", Composed(GATE, softmax_weight, ALIGNMENT)),
+    Recipe("vicreg_modified", Composed(GATE, softmax_weight, piece.fixed_ratio(1.5))),
+)

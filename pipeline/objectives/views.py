@@ -1,4 +1,4 @@
-"""The pair of views: shape check, normalisation and cosine matrices.
+"""The pair of views: shape check, normalization and cosine matrices.
 
 Every objective sees its batch as `Views`; the cosine matrices are computed once, on first use.
 """
@@ -58,12 +58,12 @@ class Views:
         return self.anchor @ self.positive.T
 
     @_Once
-    def own(self) -> Tensor:
+    def anchor_similarity(self) -> Tensor:
         """h_i . h_j, (N, N): within the anchor's view."""
         return self.anchor @ self.anchor.T
 
     @_Once
-    def other(self) -> Tensor:
+    def positive_similarity(self) -> Tensor:
         """p_i . p_j, (N, N): within the positive's view."""
         return self.positive @ self.positive.T
 
@@ -77,7 +77,7 @@ class Views:
         """N."""
         return self.anchor.shape[0]
 
-    def turned(self) -> Views:
+    def swapped(self) -> Views:
         """The other turn: the positive's view takes the anchor's part."""
         return Views(self.positive, self.anchor)
 
@@ -87,39 +87,25 @@ class Views:
 
 
 def check_views(where: str, anchor: Tensor, positive: Tensor) -> None:
-    """Refuse what no objective can use.
-
-    Raises:
-        ValueError: unequal shapes, a rank other than 2, fewer than two sentences, no dimension,
-            whole numbers.
-    """
+    """Refuse what no objective can use; the ValueError says what is wrong with the shapes."""
+    shapes, problem = f"{tuple(anchor.shape)} and {tuple(positive.shape)}", ""
     if anchor.ndim != 2 or positive.ndim != 2:
-        raise ValueError(
-            f"{where}: anchor and positive must be (N, D) matrices, got shapes "
-            f"{tuple(anchor.shape)} and {tuple(positive.shape)}."
+        problem = f"anchor and positive must be (N, D) matrices, got shapes {shapes}"
+    elif anchor.shape != positive.shape:
+        problem = f"anchor and positive must have one shape, got {shapes}"
+    elif anchor.shape[0] < 2 or anchor.shape[1] < 1:
+        problem = (
+            "needs at least 2 sentences (negatives come from the batch) of at least 1 dimension, "
+            f"got {tuple(anchor.shape)}"
         )
-    if anchor.shape != positive.shape:
-        raise ValueError(
-            f"{where}: anchor and positive must have one shape, got "
-            f"{tuple(anchor.shape)} and {tuple(positive.shape)}."
-        )
-    if anchor.shape[0] < 2 or anchor.shape[1] < 1:
-        raise ValueError(
-            f"{where}: needs at least 2 sentences (negatives come from the batch) of at least "
-            f"1 dimension, got {tuple(anchor.shape)}."
-        )
-    if not (anchor.is_floating_point() and positive.is_floating_point()):
-        raise ValueError(
-            f"{where}: embeddings must be floating point, got {anchor.dtype} and {positive.dtype}."
-        )
+    elif not (anchor.is_floating_point() and positive.is_floating_point()):
+        problem = f"embeddings must be floating point, got {anchor.dtype} and {positive.dtype}"
+    if problem:
+        raise ValueError(f"{where}: {problem}.")
 
 
 def check_finite(where: str, anchor: Tensor, positive: Tensor) -> None:
-    """Refuse NaN and infinity, which on an accelerator costs waiting for it.
-
-    Raises:
-        NonFiniteEmbeddingsError: how many embeddings of which view hold them.
-    """
+    """Refuse NaN and infinity; on an accelerator this waits for the device."""
     for name, view in (("anchor", anchor), ("positive", positive)):
         finite = torch.isfinite(view).all(dim=1)
         if not finite.all():
@@ -129,7 +115,7 @@ def check_finite(where: str, anchor: Tensor, positive: Tensor) -> None:
             )
 
 
-def l2_normalise(embeddings: Tensor) -> Tensor:
+def l2_normalize(embeddings: Tensor) -> Tensor:
     """X / |x| row by row; a zero vector stays zero, with a finite gradient."""
     norm = torch.linalg.vector_norm(embeddings, dim=1, keepdim=True)
     return embeddings / torch.where(norm > MIN_NORM, norm, torch.ones_like(norm))

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from pipeline.objectives import Components, Objective
-from pipeline.objectives.alignment import alignment
 from pipeline.objectives.mhe import energy
-from pipeline.objectives.views import Views, diagonal_mask, full_precision, l2_normalise
+from pipeline.objectives.pieces import alignment
+from pipeline.objectives.views import Views, diagonal_mask, full_precision, l2_normalize
 from pipeline.training.curves import DYNAMICS
 
 # Wang & Isola (2020) report uniformity with e^{-2 |x - y|^2} = e^{4 (x.y - 1)}.
@@ -27,22 +27,22 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> Tensor:
         The numbers that NAMES names, in its order, on the embeddings' device:
         dissipation: mean over anchors.
         hardest_share: mean over open anchors of the largest |weight| in the sum of all.
-        ratio: mean over open anchors of the ratio, weighted by the negatives' |weight|.
+        ratio: mean over open anchors of the ratio.
         alignment, uniformity: of normalised embeddings, uniformity with exponent 2 |x - y|^2.
         positive_cosine, negative_cosine: mean c_ii, mean c_ij over j != i.
         positive_angle, negative_angle: mean of arccos c, in radians, and ..._deviation: its
             standard deviation over the batch's pairs.
         The two means over open anchors are NaN where none is open.
     """
-    components = objective.unchecked_components(anchor, positive)
-    views = Views(l2_normalise(full_precision(anchor)), l2_normalise(full_precision(positive)))
+    components = objective.components(anchor, positive)
+    views = Views(l2_normalize(full_precision(anchor)), l2_normalize(full_precision(positive)))
     pairs = ~diagonal_mask(views.cosine)
     every = torch.ones_like(views.aligned, dtype=torch.bool)
     numbers = {
         "dissipation": components.dissipation.mean(),
         **_over_open_anchors(components),
         "alignment": alignment(views),
-        "uniformity": energy(views.own, UNIFORMITY_EXPONENT),
+        "uniformity": energy(views.anchor_similarity, UNIFORMITY_EXPONENT),
         "positive_cosine": views.aligned.mean(),
         "negative_cosine": _mean(views.cosine, pairs),
         **_angles("positive_angle", views.aligned, every),
@@ -72,11 +72,10 @@ def _angles(name: str, cosines: Tensor, among: Tensor) -> dict[str, Tensor]:
 
 
 def _over_open_anchors(components: Components) -> dict[str, Tensor]:
-    dissipation, weight, ratio = components
-    size = weight.abs()
+    size = components.weight.abs()
     total = size.sum(dim=1).clamp_min(torch.finfo(size.dtype).tiny)
-    opened = dissipation > 0
+    opened = components.dissipation > 0
     return {
         "hardest_share": _mean(size.amax(dim=1) / total, opened),
-        "ratio": _mean((size * ratio).sum(dim=1) / total, opened),
+        "ratio": _mean(components.ratio, opened),
     }

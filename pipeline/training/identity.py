@@ -54,7 +54,7 @@ class Identity:
         return {
             "objective": self.name,
             **variant,
-            "hyperparameters": dataclasses.asdict(self.objective),
+            "hyperparameters": self.objective.hyperparameters.model_dump(),
             "seed": self.seed,
             "training": {key: value for key, value in settings.items() if key not in ELSEWHERE},
             "backbone": {

@@ -62,7 +62,7 @@ class Step:
         self._clip, self._rate = settings.gradient_clip, settings.learning_rate
         self._part = settings.chunk_size
         self._autocast = autocast_dtype(settings.precision, device)
-        self._loss = objective.unchecked
+        self._loss = objective.loss
         self._compiled = compiles(settings.compile, device)
         # A graph's memory is written anew by the next replay: gradients that wait there for
         # others, of further parts or processes, would be lost.
@@ -71,7 +71,7 @@ class Step:
         if self._compiled:
             network.few_lengths = True
             network.embed = compiled(network.whole_batch, graphs=self._graphs)
-            self._loss = compiled(objective.unchecked, graphs=self._graphs)
+            self._loss = compiled(objective.loss, graphs=self._graphs)
         self._parameters = [p for p in network.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(
             self._parameters,

@@ -136,7 +136,8 @@ ANSWERS: dict[str, Any] = {
             "own_cosines": _list(_list(_NUMBER)),
             "dissipation": _list(_FINITE),
             "weight": _list(_list(_FINITE)),
-            "ratio": _list(_list(_FINITE)),
+            "pull": _list(_FINITE),
+            "ratio": _list(_FINITE),
             "step": _object(
                 {
                     "size": _NUMBER,

@@ -4,6 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from pipeline.objectives import Objective, Views
+
 Batch = tuple[Tensor, Tensor]
 
 
@@ -26,6 +28,11 @@ def make_views(count: int = 7, dimension: int = 5, noise: float = 0.25, seed: in
 
     anchor = unit(normal())
     return anchor, unit(anchor + noise * normal())
+
+
+def loss_on(objective: Objective, views: Views) -> Tensor:
+    """The loss on views that are normalized already, so that its gradient is at these."""
+    return objective._loss(objective.pieces, views)
 
 
 @pytest.fixture

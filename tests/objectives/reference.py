@@ -160,6 +160,13 @@ def fixed(value: float) -> Callable[[int, int], float]:
     return lambda i, j: value
 
 
+def keeping_the_pull(
+    count: int, weight: Callable[[int, int], float]
+) -> Callable[[int, int], float]:
+    """At the step "+ weight" the pull stays 2/N, so the ratio is 2 / (N sum_k weight_ik)."""
+    return lambda i, j: 2 / (count * sum(weight(i, k) for k in others(count, i)))
+
+
 def baseline_weight(h: np.ndarray, p: np.ndarray) -> Callable[[int, int], float]:
     n, c = len(h), h @ p.T
     return lambda i, j: exp(c[i, j] / T) / sum(exp(c[i, k] / T) for k in others(n, i))
@@ -173,7 +180,7 @@ REFERENCES: dict[str, Reference] = {
     "mhe": lambda h, p: build(len(h), one, mhe_weight(h), mhe_ratio(h)),
     "mhe_dissipation": lambda h, p: build(len(h), gate(h, p), mhe_weight(h), mhe_ratio(h)),
     "mhe_dissipation_weight": lambda h, p: build(
-        len(h), gate(h, p), mhe_modified_weight(h), mhe_ratio(h)
+        len(h), gate(h, p), mhe_modified_weight(h), keeping_the_pull(len(h), mhe_modified_weight(h))
     ),
     "mhe_modified": lambda h, p: build(len(h), gate(h, p), mhe_modified_weight(h), fixed(1.75)),
     "mhs": lambda h, p: build(len(h), one, mhs_weight(h), mhs_ratio(h)),
@@ -189,7 +196,7 @@ REFERENCES: dict[str, Reference] = {
         len(h), gate(h, p), similarity_weight(p, NU_BARLOW), barlow_ratio(h, p)
     ),
     "barlow_twins_dissipation_weight": lambda h, p: build(
-        len(h), gate(h, p), softmax_weight(p), barlow_ratio(h, p)
+        len(h), gate(h, p), softmax_weight(p), keeping_the_pull(len(h), softmax_weight(p))
     ),
     "barlow_twins_modified": lambda h, p: build(len(h), gate(h, p), softmax_weight(p), fixed(1.5)),
     "vicreg": lambda h, p: build(len(h), one, similarity_weight(h, NU_VICREG), vicreg_ratio(h)),
@@ -203,7 +210,7 @@ REFERENCES: dict[str, Reference] = {
         len(h), gate(h, p), similarity_weight(h, NU_VICREG), vicreg_ratio(h)
     ),
     "vicreg_dissipation_weight": lambda h, p: build(
-        len(h), gate(h, p), softmax_weight(h), vicreg_ratio(h)
+        len(h), gate(h, p), softmax_weight(h), keeping_the_pull(len(h), softmax_weight(h))
     ),
     "vicreg_modified": lambda h, p: build(len(h), gate(h, p), softmax_weight(h), fixed(1.5)),
     "paradigm": lambda h, p: build(len(h), gate(h, p), baseline_weight(h, p), fixed(1.0)),
@@ -216,12 +223,7 @@ OTHER_VIEW_NEGATIVES = (*CONTRASTIVE, "paradigm")
 
 
 def pulls_with_a_matrix(name: str) -> bool:
-    return name in {
-        "barlow_twins",
-        "barlow_twins_batch_norm",
-        "barlow_twins_dissipation",
-        "barlow_twins_dissipation_weight",
-    }
+    return name in {"barlow_twins", "barlow_twins_batch_norm", "barlow_twins_dissipation"}
 
 
 def gradient(name: str, h: np.ndarray, p: np.ndarray) -> np.ndarray:

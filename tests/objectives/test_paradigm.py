@@ -1,33 +1,27 @@
 """Any three pieces make an objective, and the conventions change what they say they change."""
 
-import dataclasses
 import math
 
 import pytest
 import torch
 from torch import Tensor
 
-from pipeline.objectives import OBJECTIVES, Objective, Paradigm, from_pieces
-from pipeline.objectives.dissipation import constant, margin_gate
-from pipeline.objectives.ratio import fixed
-from pipeline.objectives.views import Views
-from pipeline.objectives.weight import softmax_over_negatives
+from pipeline.objectives import OBJECTIVES, Composed, Objective, Pieces, Recipe, Views
+from pipeline.objectives import pieces as piece
 from tests.objectives.conftest import Batch, across, make_views
 from tests.objectives.reference import FACTOR_ONE_OVER_N
 
 TOLERANCE = 1e-12  # float64
 
 
-def gate(views: Views) -> Tensor:
-    return margin_gate(views, 0.3, "cross_view")
+def baseline(v: Views, *, ratio: piece.Ratio = 1.0) -> Pieces:
+    weight = piece.softmax_over_negatives(v.cosine, 0.05)
+    pull = ratio * weight.sum(dim=1)
+    return Pieces(piece.margin_gate(v), weight, pull, 1 / v.count, piece.other_view)
 
 
-def weight(views: Views) -> Tensor:
-    return softmax_over_negatives(views.cosine, 0.05)
-
-
-def ratio(views: Views) -> Tensor:
-    return fixed(views, 1.0)
+def softmax(v: Views, *, temperature: piece.Temperature = 0.05) -> Tensor:
+    return piece.softmax_over_negatives(v.cosine, temperature)
 
 
 def slopes(objective: Objective, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -41,92 +35,71 @@ def assert_same_gradient(one: Objective, other: Objective, batch: Batch) -> None
         torch.testing.assert_close(ours, theirs, rtol=0, atol=TOLERANCE)
 
 
-def test_the_baseline_is_a_paradigm_of_gate_softmax_and_fixed_ratio(batch: Batch) -> None:
-    assert_same_gradient(Paradigm(gate, weight, ratio), OBJECTIVES["paradigm"](), batch)
+def test_one_function_of_views_makes_an_objective_with_its_hyperparameters(batch: Batch) -> None:
+    mine = Recipe("mine", baseline)
+    for ratio in (1.0, 1.5):
+        assert_same_gradient(mine(ratio=ratio), OBJECTIVES["paradigm"](ratio=ratio), batch)
+    with pytest.raises(ValueError, match=r"mine\.ratio: -1 is out of range"):
+        mine(ratio=-1)
+
+
+def test_three_functions_make_an_objective_with_the_hyperparameters_of_all(batch: Batch) -> None:
+    pieces = Composed(
+        piece.margin_gate, softmax, piece.fixed_ratio(1.0), piece.other_view, mean=True
+    )
+    settings = {"margin": 0.5, "temperature": 0.1, "ratio": 1.25}
+    ours, theirs = Recipe("mine", pieces)(**settings), OBJECTIVES["paradigm"](**settings)
+    assert_same_gradient(ours, theirs, batch)
 
 
 def test_negatives_can_be_of_the_anchors_own_view(batch: Batch) -> None:
-    """With own-view negatives, weights of the own view and 1/N, MHS's modified form appears."""
-    modified = OBJECTIVES["mhs_modified"](ratio=1.0)
+    def nearest(v: Views) -> Pieces:
+        weight = OBJECTIVES["mhs_modified"]().pieces(v).weight
+        return Pieces(piece.margin_gate(v), weight, weight.sum(dim=1), 1 / v.count)
 
-    def nearest(views: Views) -> Tensor:
-        weight: Tensor = modified.pieces(views).weight
-        return weight
-
-    assert_same_gradient(Paradigm(gate, nearest, ratio, negatives="own_view"), modified, batch)
+    assert_same_gradient(Recipe("mine", nearest)(), OBJECTIVES["mhs_modified"](ratio=1.0), batch)
 
 
-def test_what_a_weight_puts_on_the_diagonal_is_ignored(batch: Batch) -> None:
-    def with_diagonal(views: Views) -> Tensor:
-        return weight(views) + 5 * torch.eye(views.count, dtype=views.anchor.dtype)
+@pytest.mark.parametrize("name", ["dissipation", "weight", "pull"])
+def test_a_piece_of_a_wrong_shape_is_named(name: str, batch: Batch) -> None:
+    def pieces(v: Views) -> Pieces:
+        return baseline(v)._replace(**{name: v.anchor[:3]})
 
-    one, other = Paradigm(gate, with_diagonal, ratio), Paradigm(gate, weight, ratio)
-    assert (one.components(*batch).weight.diagonal() == 0).all()
-    assert_same_gradient(one, other, batch)
-
-
-PIECES = {"dissipation": gate, "weight": weight, "ratio": ratio}
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_a_piece_of_a_wrong_shape_is_named(piece: str, batch: Batch) -> None:
-    def cut(views: Views) -> Tensor:
-        return views.anchor[:3]
-
-    pieces = (cut if piece == name else good for name, good in PIECES.items())
-    with pytest.raises(ValueError, match=rf"Paradigm.{piece}: expected shape .* got \(3, 5\)"):
-        Paradigm(*pieces)(*batch)
-
-
-def test_pieces_make_a_class_for_the_table_that_has_no_hyperparameters(
-    batch: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = from_pieces("mine", dissipation=gate, weight=weight, ratio=ratio)
-    monkeypatch.setitem(OBJECTIVES, "mine", mine)
-    assert dataclasses.fields(OBJECTIVES["mine"]) == ()
-    assert OBJECTIVES["mine"]() == OBJECTIVES["mine"]()
-    assert repr(OBJECTIVES["mine"]()) == "mine()"
-    assert_same_gradient(OBJECTIVES["mine"](), OBJECTIVES["paradigm"](), batch)
-
-
-def test_classes_made_of_pieces_keep_theirs(batch: Batch) -> None:
-    made = from_pieces("one", dissipation=constant, weight=weight, ratio=ratio)()
-    other = from_pieces("other", **PIECES, negatives="own_view")()
-    assert_same_gradient(made, Paradigm(constant, weight, ratio), batch)
-    assert_same_gradient(other, Paradigm(gate, weight, ratio, negatives="own_view"), batch)
-
-
-@pytest.mark.parametrize("piece", PIECES)
-def test_a_made_classs_piece_of_a_wrong_shape_is_named(piece: str, batch: Batch) -> None:
-    made = from_pieces("mine", **PIECES | {piece: lambda views: views.anchor[:3]})
-    with pytest.raises(ValueError, match=rf"mine.{piece}: expected shape .* got \(3, 5\)"):
-        made()(*batch)
-
-
-def test_a_made_class_takes_its_negatives_from_one_of_the_two_views() -> None:
-    with pytest.raises(ValueError, match="negatives: 'sideways' is not one of "):
-        from_pieces("mine", **PIECES, negatives="sideways")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", OBJECTIVES)
-def test_each_piece_can_be_asked_for_alone(name: str, batch: Batch) -> None:
-    objective = OBJECTIVES[name]()
-    views = Views(objective.normalise(batch[0]), objective.normalise(batch[1]))
-    d, w, r = objective.components(*batch)
-    assert torch.equal(objective.dissipation_of(views), d)
-    assert torch.equal(objective.weight_of(views), w)
-    assert torch.equal(objective.ratio_of(views), r)
+    with pytest.raises(ValueError, match=rf"mine.{name}: expected shape .* got \(3, 5\)"):
+        Recipe("mine", pieces)()(*batch)
 
 
 def test_a_gradient_step_on_any_pieces_moves_open_anchors_as_the_formula_says() -> None:
-    """d = 1, w = 1 for every negative, r = 2 at N = 2: the gradient at h_0 is (p_1 - 2 p_0) / 2."""
+    """d = 1, w = 1 for every negative, pull 2 at N = 2: the gradient at h_0 is p_1 - 2 p_0."""
     anchor = torch.eye(2, 3, dtype=torch.float64)
     positive = torch.tensor([[0.6, 0.8, 0.0], [0.0, 0.6, 0.8]], dtype=torch.float64)
-    ones = Paradigm(constant, lambda v: fixed(v, 1.0), lambda v: fixed(v, 2.0))
-    at_anchor, _ = slopes(ones, (anchor, positive))
-    formula = (positive[1] - 2 * positive[0]) / 2
+
+    def ones(v: Views) -> Pieces:
+        weight = 1 - torch.eye(v.count, dtype=v.cosine.dtype)
+        open_anchors = piece.constant(v)
+        return Pieces(open_anchors, weight, 2 * open_anchors, negatives=piece.other_view)
+
+    at_anchor, _ = slopes(Recipe("ones", ones)(), (anchor, positive))
+    formula = positive[1] - 2 * positive[0]
     tangent = formula - formula[0] * anchor[0]
     torch.testing.assert_close(at_anchor[0], tangent, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", [n for n in OBJECTIVES if n.endswith("_dissipation_weight")])
+def test_the_step_with_the_weight_exchanged_keeps_alignments_pull(name: str, batch: Batch) -> None:
+    """Table 5: nu is 1, so the pull stays 2/N; only the push is the modified form's."""
+    step = OBJECTIVES[name]().components(*batch)
+    modified = OBJECTIVES[name.replace("dissipation_weight", "modified")]().components(*batch)
+    assert torch.equal(step.dissipation, modified.dissipation)
+    assert torch.equal(step.weight, modified.weight)
+    assert (step.pull == 2 / len(step.pull)).all()
+
+
+def test_mhes_pull_at_that_step_can_balance_the_push_as_the_authors_code_does(
+    batch: Batch,
+) -> None:
+    balanced = OBJECTIVES["mhe_dissipation_weight"](mhe_weight_pull="balanced")
+    assert_same_gradient(balanced, OBJECTIVES["mhe_modified"](ratio=1.0), batch)
 
 
 MODIFIED = [name for name in OBJECTIVES if name.endswith("_modified") or name == "paradigm"]
@@ -134,21 +107,24 @@ MODIFIED = [name for name in OBJECTIVES if name.endswith("_modified") or name ==
 
 @pytest.mark.parametrize("name", MODIFIED)
 def test_an_attached_positive_gets_the_other_turns_pull_as_well(name: str, batch: Batch) -> None:
-    """At h_i the extra is -factor d_i (sum_j w_ij r_ij) p_i with the other turn's pieces."""
+    """At h_i the extra is -factor d_i pull_i p_i with the other turn's pieces."""
     attached = OBJECTIVES[name](positive_gradient="both")
     only = OBJECTIVES[name](positive_gradient="anchor_only")
     for turn, (both, single) in enumerate(
         zip(slopes(attached, batch), slopes(only, batch), strict=True)
     ):
         anchor, positive = batch if turn == 0 else batch[::-1]
-        d, w, r = only.components(positive, anchor)
+        components = only.components(positive, anchor)
         factor = 1 / len(anchor) if name in FACTOR_ONE_OVER_N else 1.0
-        extra = -factor * (d * (w * r).sum(dim=1))[:, None] * positive
+        extra = -factor * (components.dissipation * components.pull)[:, None] * positive
         assert extra.norm() > 0
         torch.testing.assert_close(both - single, across(extra, anchor), rtol=0, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("name", [n for n in OBJECTIVES if hasattr(OBJECTIVES[n], "gate")])
+WITH_GATE = [n for n, r in OBJECTIVES.items() if "gate" in r.hyperparameters.model_fields]
+
+
+@pytest.mark.parametrize("name", WITH_GATE)
 def test_the_gate_within_the_view_looks_at_the_anchors_own_neighbours(
     name: str, batch: Batch
 ) -> None:
@@ -163,14 +139,14 @@ def test_the_gate_within_the_view_looks_at_the_anchors_own_neighbours(
 
 def test_the_mean_can_be_over_open_anchors_only(batch: Batch) -> None:
     every, opened = (OBJECTIVES["paradigm"](mean_over=over) for over in ("all", "open"))
-    turns = [Views(*batch), Views(*batch).turned()]
+    turns = [Views(*batch), Views(*batch).swapped()]
     share = [every.pieces(views).dissipation.mean() for views in turns]
     assert all(0 < s < 1 for s in share)
     for ours, whole, s in zip(slopes(opened, batch), slopes(every, batch), share, strict=True):
         torch.testing.assert_close(ours * s, whole, rtol=0, atol=TOLERANCE)
 
 
-GATED = [name for name in OBJECTIVES if hasattr(OBJECTIVES[name], "margin") or name == "met"]
+GATED = [*WITH_GATE, "mpt", "met"]
 
 
 @pytest.mark.parametrize("name", GATED)

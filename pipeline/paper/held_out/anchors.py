@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import torch
 
-from pipeline.objectives.views import diagonal_mask, hardest, l2_normalise
+from pipeline.objectives.views import diagonal_mask, hardest, l2_normalize
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,8 +37,8 @@ class Angles(NamedTuple, Generic[Array]):
 def angles(views: Views) -> Angles[Tensor]:
     """The triangle of anchor, positive and hardest negative that Lemma 1 speaks of."""
     similarity, index = hardest(views.cosine)
-    to_positive = l2_normalise(tangent(views.anchor, views.positive))
-    to_hardest = l2_normalise(tangent(views.anchor, views.positive[index]))
+    to_positive = l2_normalize(tangent(views.anchor, views.positive))
+    to_hardest = l2_normalize(tangent(views.anchor, views.positive[index]))
     return Angles(
         angle(views.aligned), angle(similarity), angle((to_positive * to_hardest).sum(dim=1))
     )

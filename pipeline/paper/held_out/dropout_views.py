@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from pipeline.data.batches import batch_indices, two_views
-from pipeline.objectives.views import Views, check_finite, check_views, l2_normalise
+from pipeline.objectives.views import Views, check_finite, check_views, l2_normalize
 from pipeline.training.network import TrainingNetwork
 
 if TYPE_CHECKING:
@@ -69,4 +69,4 @@ def dropout_views(  # noqa: PLR0913 - what a stream of batches depends on
         anchor, positive = embeddings.double().cpu().chunk(2)
         check_views("held out", anchor, positive)
         check_finite("held out", anchor, positive)
-        yield Views(l2_normalise(anchor), l2_normalise(positive))
+        yield Views(l2_normalize(anchor), l2_normalize(positive))

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.objectives.dissipation import margin_gate
-from pipeline.objectives.weight import softmax_over_negatives
+from pipeline.objectives.pieces import margin_gate, softmax_over_negatives
 from pipeline.paper.held_out import anchors
 from pipeline.paper.held_out.densities import Grid, density
 from pipeline.paper.lemma import maximum_ratio, minimum_ratio
@@ -26,12 +25,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
-    from pipeline.objectives.hyperparameters import Gate
     from pipeline.objectives.views import Views
 
     Floats = npt.NDArray[np.float64]
 
-GATE: Gate = "cross_view"
 COSINES = Grid(-1, 1, 201)
 RATIOS = Grid(-1, 3, 201)
 PERCENTS = (0, 1, 5, 25, 50, 75, 95, 99, 100)
@@ -81,7 +78,7 @@ def _of_batch(views: Views, settings: Settings) -> dict[str, Floats]:
     """Numbers of a batch's N anchors, and of its N (N - 1) negatives."""
     negatives = anchors.negative_cosines(views)
     numbers: dict[str, Tensor] = {
-        "open": margin_gate(views, settings.margin, GATE),
+        "open": margin_gate(views, margin=settings.margin),
         "positive": views.aligned,
         "negative": negatives,
         "negative_angle": anchors.angle(negatives),

@@ -50,14 +50,14 @@ class PrescribedViews(Views):
         return self.cosine.shape[0]
 
     @cached_property
-    def own(self) -> Tensor:
+    def anchor_similarity(self) -> Tensor:
         """The negatives' cosines, and 1 on the diagonal."""
         return without_diagonal(self.cosine, 1.0)
 
     @property
-    def other(self) -> Tensor:
-        """As `own`."""
-        return self.own
+    def positive_similarity(self) -> Tensor:
+        """As `anchor_similarity`."""
+        return self.anchor_similarity
 
     @property
     def anchor(self) -> Tensor:

@@ -182,7 +182,9 @@ def _draws_words(params: SimulationParams) -> str:
 
 
 def _settings(params: SimulationParams, objectives: Objectives) -> dict[str, Any]:
-    hyperparameters = {name: dataclasses.asdict(one) for name, one in objectives.items()}
+    hyperparameters = {
+        name: one.hyperparameters.model_dump() for name, one in objectives.items()
+    }
     settings = dataclasses.asdict(params) | {"batches_drawn": Draws.count(params)}
     return settings | ({"hyperparameters": hyperparameters} if objectives else {})
 

@@ -11,12 +11,13 @@ import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from pipeline.objectives.contrastive import InfoNCE
+from pipeline.objectives import OBJECTIVES
 from pipeline.paper.simulation.angles import NoEmbeddingsError
 from pipeline.paper.simulation.draws import (
     Draws,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pipeline.config.schema import SimulationParams
+    from pipeline.paper.simulation.angles import PrescribedViews
     from pipeline.objectives import Objective
 
 # Below this mean dissipation an anchor has stopped moving; the authors' code has the same number.
@@ -48,9 +50,14 @@ class Estimate:
     standard_error: Reals
 
 
+def dissipations(objective: Objective, cosine: Tensor) -> Tensor:
+    """(M, N): of every row of (M, N, N) cosines."""
+    return on_each(lambda views: objective.pieces(views).dissipation, cosine)
+
+
 def estimate(objective: Objective, cosine: Tensor) -> tuple[float, float]:
     """Mean dissipation over all rows of (M, N, N) cosines, and its standard error."""
-    values = on_each(objective.dissipation_of, cosine).double()
+    values = dissipations(objective, cosine).double()
     deviation, mean = torch.std_mean(values)
     return mean.item(), deviation.item() / math.sqrt(values.numel())
 
@@ -115,14 +122,18 @@ def hardest_share(params: SimulationParams) -> Shares:
     for column, negative_mean in enumerate(negative_means(params.grid)):
         cosine = draws.cosine(params.positive_mean, negative_mean)
         for row, temperature in enumerate(params.temperatures):
-            objective = InfoNCE(temperature=temperature)
-            size = on_each(objective.weight_of, cosine).abs()
-            share = (size.amax(dim=2) / size.sum(dim=2)).double()
-            kept = share[on_each(objective.dissipation_of, cosine) >= LEAST_DISSIPATION]
+            objective = OBJECTIVES["info_nce"](temperature=temperature)
+            share = on_each(partial(_share, objective), cosine).double()
+            kept = share[dissipations(objective, cosine) >= LEAST_DISSIPATION]
             every[row, column] = share.mean().item()
             opened[row, column] = kept.mean().item()
             count[row, column] = kept.numel()
     return Shares(every, opened, count)
+
+
+def _share(objective: Objective, views: PrescribedViews) -> Tensor:
+    size = objective.pieces(views).weight.abs()
+    return size.amax(dim=1) / size.sum(dim=1)
 
 
 @dataclass(frozen=True)
@@ -185,7 +196,10 @@ def _row_at_means(
     filled[: len(positives)] = positives
     cosine = filled.new_full((matrices, count, count), negative)
     with_diagonals(cosine, filled.view(matrices, count))
-    # All negatives of an anchor are equal: the next sentence stands for them.
-    ratio = on_each(objective.ratio_of, cosine).roll(-1, dims=2).diagonal(dim1=1, dim2=2)
-    dissipation = on_each(objective.dissipation_of, cosine)
-    return ratio.flatten()[: len(positives)], dissipation.flatten()[: len(positives)]
+
+    def ratio(views: PrescribedViews) -> Tensor:
+        pieces = objective.pieces(views)
+        return pieces.pull / pieces.weight.sum(dim=1)
+
+    ratios, dissipation = on_each(ratio, cosine), dissipations(objective, cosine)
+    return ratios.flatten()[: len(positives)], dissipation.flatten()[: len(positives)]
