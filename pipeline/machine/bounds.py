@@ -1,14 +1,15 @@
 """Settings that say what they allow: ranges and choices declared on dataclass fields.
 
-Here: `number` and `choice`, which declare a field, `violation`, which checks one value, and
-`shown`, which quotes one. Used by the objectives' hyperparameters and by params.yaml's schema. Not
-here: any setting.
+Here: `number` and `choice`, which declare a field, and `violation`, which checks one value. Used by
+the objectives' hyperparameters. Not here: any setting.
 """
 
 import dataclasses
 import math
 from dataclasses import MISSING
 from typing import Any
+
+from pipeline.machine.settings import shown
 
 
 def number(
@@ -44,19 +45,6 @@ def violation(field: dataclasses.Field[Any], value: object) -> str | None:
         return None
     allowed = " and ".join(f"{words} {bound}" for words, bound in field.metadata["bounds"])
     return f"{value} is out of range; it must be {allowed or 'finite'} ({unit})"
-
-
-def shown(value: object) -> str:
-    """A value as errors quote it, with a hint where YAML took a number such as 3e-5 for text."""
-    try:
-        number = float(value) if isinstance(value, str) else math.nan
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        return repr(value)
-    digits, exponent, power = repr(number).partition("e")
-    point = "" if "." in digits else ".0"
-    return f"{value!r}, which YAML reads as text: write {digits}{point}{exponent}{power}"
 
 
 def _within(value: float, words: str, bound: float) -> bool:

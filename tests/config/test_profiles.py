@@ -69,14 +69,6 @@ def test_what_lies_on_the_hub_is_one_override_too(tmp_path: Path) -> None:
         assert (ROOT / section.watch).is_file()
 
 
-@pytest.mark.parametrize("inner", ["", "downstream"])
-def test_training_watches_the_dev_pairs_of_the_evaluation_data(inner: str, tmp_path: Path) -> None:
-    data = tmp_path / "senteval"
-    (data / inner / "STS").mkdir(parents=True)
-    found = params(tmp_path, f"evaluate.data={data}").evaluate
-    assert found.dev == str(data / inner / "STS" / "STSBenchmark" / "sts-dev.csv")
-
-
 BERT = {
     "mhe_modified": (0.3, 1.75),
     "mhs_modified": (0.3, 1.75),
@@ -120,12 +112,13 @@ def test_the_papers_profiles_hold_the_papers_settings(
 
 def test_the_authors_overlay_sets_every_convention_to_the_other_value(tmp_path: Path) -> None:
     found = params(tmp_path, "profile=paper-bert", "overlay=authors")
-    assert dataclasses.asdict(found.conventions) == {
+    assert found.conventions.model_dump() == {
         "gate": "within_view",
         "positive_gradient": "both",
         "mean_over": "open",
         "mhs_negatives": "other_view",
         "mhe_exponent": 1,
+        "mhe_weight_pull": "balanced",
     }
     assert (found.train.head, found.train.head_std) == ("linear", 6e-3)
     assert found.train.freeze_embeddings

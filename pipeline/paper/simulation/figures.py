@@ -183,7 +183,7 @@ def _draws_words(params: SimulationParams) -> str:
 
 def _settings(params: SimulationParams, objectives: Objectives) -> dict[str, Any]:
     hyperparameters = {name: dataclasses.asdict(one) for name, one in objectives.items()}
-    settings = dataclasses.asdict(params) | {"batches_drawn": Draws.count(params)}
+    settings = params.model_dump() | {"batches_drawn": Draws.count(params)}
     return settings | ({"hyperparameters": hyperparameters} if objectives else {})
 
 
