@@ -39,8 +39,8 @@ from benchmarks.train_peers.contestants import PEERS
 from benchmarks.train_peers.run import Run
 from benchmarks.train_peers.sizes import SIZES
 from pipeline.machine.files import check_writable
+from pipeline.machine.settings import unknown
 from pipeline.machine.stage import run_stage
-from pipeline.machine.strict import unknown
 from pipeline.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ def _names(what: str, known: Iterable[str]) -> Callable[[str], list[str]]:
         for name in names:
             if name not in known:
                 # argparse names the option itself.
-                sentence = unknown("", what, name, known).removeprefix(": ")
-                raise argparse.ArgumentTypeError(sentence)
+                raise argparse.ArgumentTypeError(unknown(what, name, known))
         return names
 
     return parse

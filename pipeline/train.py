@@ -31,7 +31,7 @@ from pipeline.training.identity import Identity, identify
 from pipeline.training.monitor import Monitor
 from pipeline.training.network import build
 from pipeline.training.places import Places
-from pipeline.training.processes import ALONE, OtherProcessError, Processes, joining
+from pipeline.training.processes import ALONE, OtherProcessError, Processes, first_speaks, joining
 from pipeline.training.random_state import State, random_state
 from pipeline.training.record import make_record, write_record
 from pipeline.training.step import Step
@@ -65,7 +65,7 @@ def train(
     """
     processes.from_first(places.check)
     settings, objective = identity.settings, identity.objective
-    processes.check(settings.batch_size)
+    processes.from_first(partial(processes.check, settings.batch_size))
     device = resolve(processes.device_name(settings.device))
     torch.manual_seed(identity.seed)
     encoder, network = build(identity.backbone, settings, device)
@@ -166,13 +166,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace, places: Places) -> None:
-    places.check()
     name, seed = arguments.objective, arguments.seed
-    params = config.load(arguments.params)
     given = {key: getattr(arguments, key) for key in REPLACED}
     replaced = {key: value for key, value in given.items() if value is not None}
-    identity = identify(params, name, seed, arguments.prepared, replaced)
-    dev = DevSet(read_sts_benchmark(Path(params.evaluate.data), "dev"), params.evaluate.batch_size)
+    with first_speaks():
+        places.check()
+        params = config.load(arguments.params)
+        identity = identify(params, name, seed, arguments.prepared, replaced)
+        pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
+    dev = DevSet(pairs, params.evaluate.batch_size)
     try:
         with (
             joining(identity.settings.device) as processes,

@@ -9,7 +9,6 @@ import asyncio
 import os
 import signal
 import socket
-from pathlib import Path
 from types import FrameType
 
 # Before anything looks: nothing phones home; one process serves, so metrics need no files that
@@ -25,21 +24,19 @@ from bentoml.exceptions import BentoMLConfigException
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.machine.yaml_file import ConfigError
+from pipeline.machine.settings import ConfigError
 from serve import settings
 from serve.installed import is_installed
 
 # The command line has looked already, and remembers.
 usage_stats.do_not_track.cache_clear()
 
-_PARAMS = Path(os.environ.get("TRIAD_PARAMS", "params.yaml"))
-
 try:  # in the command's own process, so that a mistake ends it with one sentence
-    settings.load(_PARAMS)
-    settings.read_keys()
-    _HOST, _PORT = settings.read_address()
+    _ENVIRONMENT = settings.read_environment()
+    settings.load(_ENVIRONMENT.triad_params)
 except ConfigError as error:
     raise BentoMLConfigException(str(error)) from error
+_HOST, _PORT = _ENVIRONMENT.host, _ENVIRONMENT.port
 
 
 _HEALTH = ("/livez", "/readyz")
@@ -92,9 +89,9 @@ class TriadService:
 
         configure()
         adapt_connections()
-        self._engine = Engine(settings.load(_PARAMS))
+        self._engine = Engine(settings.load(_ENVIRONMENT.triad_params))
         self._demo = Demo(self._load_page) if is_installed("gradio", "plotly") else None
-        _Front.api = create_api(self._engine, settings.read_keys(), self._demo)
+        _Front.api = create_api(self._engine, _ENVIRONMENT.keys, self._demo)
         self._engine.start()
         self._drain_on_sigterm()
 

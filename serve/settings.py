@@ -1,40 +1,49 @@
-"""The service's settings: section `serve` of params.yaml, and the environment's secrets.
+"""The service's settings: section `serve` of params.yaml, and the environment.
 
 Not here: the settings of training and evaluation (pipeline/config), which the service neither needs
 nor checks.
 """
 
 import ipaddress
-import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pipeline.machine.bounds import number
-from pipeline.machine.strict import section
-from pipeline.machine.yaml_file import ConfigError, read_yaml, refuse
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from pipeline.machine.settings import ConfigError, Listed, Settings, check, read_yaml, refuse
 
 BackendChoice = Literal[
     "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LimitParams:
+class LimitParams(Settings):
     """What one request, and all of them together, may ask for."""
 
-    items: int = number(at_least=1, unit="texts of a request, times its models")
-    tokens: int = number(at_least=1, unit="tokens of a request, times its models")
-    body_bytes: int = number(at_least=1024, unit="bytes of a request's body")
-    body_seconds: float = number(above=0.0, unit="seconds until a body has arrived")
-    all_bodies_bytes: int = number(at_least=1024, unit="bytes of all bodies not yet answered")
-    queue_texts: int = number(at_least=1, unit="texts admitted and not yet answered")
-    wait_seconds: float = number(above=0.0, unit="seconds until a text's turn comes")
+    items: int = Field(ge=1, description="texts of a request, times its models")
+    tokens: int = Field(ge=1, description="tokens of a request, times its models")
+    body_bytes: int = Field(ge=1024, description="bytes of a request's body")
+    body_seconds: float = Field(gt=0, description="seconds until a body has arrived")
+    all_bodies_bytes: int = Field(ge=1024, description="bytes of all bodies not yet answered")
+    queue_texts: int = Field(ge=1, description="texts admitted and not yet answered")
+    wait_seconds: float = Field(gt=0, description="seconds until a text's turn comes")
+
+    @field_validator("all_bodies_bytes", "queue_texts")
+    @classmethod
+    def _holds_one_request(cls, value: int, info: ValidationInfo) -> int:
+        part = {"all_bodies_bytes": "body_bytes", "queue_texts": "items"}[str(info.field_name)]
+        least = info.data.get(part)
+        if least is not None and value < least:
+            raise ValueError(
+                f"must be at least serve.limits.{part} ({least}), or an idle service would refuse "
+                f"a request within the limits; got {value}."
+            )
+        return value
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServeParams:
+class ServeParams(Settings):
     """Section `serve`.
 
     Attributes:
@@ -62,15 +71,34 @@ class ServeParams:
     results: str
     backend: BackendChoice
     int8_data: str
-    threads: int | None = number(at_least=1, unit="threads")
-    batch_tokens: int = number(at_least=16, unit="tokens")
-    cache_embeddings: int = number(at_least=0, unit="embeddings")
-    reload_seconds: float = number(at_least=0.0, unit="seconds")
-    drain_seconds: float = number(at_least=0.0, unit="seconds")
-    stop_seconds: float = number(at_least=0.0, unit="seconds")
-    cors_origins: tuple[str, ...] | None
+    threads: int | None = Field(ge=1, description="threads")
+    batch_tokens: int = Field(ge=16, description="tokens")
+    cache_embeddings: int = Field(ge=0, description="embeddings")
+    reload_seconds: float = Field(ge=0, description="seconds")
+    drain_seconds: float = Field(ge=0, description="seconds")
+    stop_seconds: float = Field(ge=0, description="seconds")
+    cors_origins: Listed[str] | None
     path_prefix: str
     limits: LimitParams
+
+    @field_validator("encoders", mode="before")
+    @classmethod
+    def _ids_and_folders(cls, encoders: Any) -> Any:
+        wrong = [
+            f"{name!r}: {folder!r} must be an id without '/' and a folder's path."
+            for name, folder in (encoders.items() if isinstance(encoders, Mapping) else ())
+            if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
+        ]
+        if wrong:
+            raise ValueError(*wrong)
+        return encoders
+
+    @field_validator("path_prefix")
+    @classmethod
+    def _is_path(cls, prefix: str) -> str:
+        if prefix and (prefix[0] != "/" or prefix[-1] == "/"):
+            raise ValueError(f"must be empty or start with / and not end with it, got {prefix!r}.")
+        return prefix
 
 
 def load(path: Path) -> ServeParams:
@@ -82,86 +110,85 @@ def load(path: Path) -> ServeParams:
     content = read_yaml(path)
     if not isinstance(content, Mapping) or "serve" not in content:
         raise ConfigError(f"{path}: has no section 'serve'; add it as conf/config.yaml has it.")
-    problems: list[str] = []
-    params = section(ServeParams, content["serve"], "serve", problems)
-    # Of the raw content, so that what is wrong together is said beside what is wrong alone.
-    raw = content["serve"] if isinstance(content["serve"], Mapping) else {}
-    problems.extend(_wrong_together(raw))
-    if params is None or problems:
+    if problems := check(ServeParams, content["serve"], "serve"):
         raise refuse(path, problems)
-    return params
+    return ServeParams.model_validate(content["serve"])
 
 
-def _wrong_together(raw: Mapping[Any, Any]) -> list[str]:
-    limits = raw.get("limits")
-    limits = limits if isinstance(limits, Mapping) else {}
-    problems = []
-    for whole, part in (("queue_texts", "items"), ("all_bodies_bytes", "body_bytes")):
-        least, given = limits.get(part), limits.get(whole)
-        if isinstance(least, int) and isinstance(given, int) and given < least:
-            problems.append(
-                f"serve.limits.{whole}: must be at least serve.limits.{part} ({least}), or an idle "
-                f"service would refuse a request within the limits; got {given}."
-            )
-    prefix = raw.get("path_prefix")
-    if isinstance(prefix, str) and prefix and (prefix[0] != "/" or prefix[-1] == "/"):
-        problems.append(
-            f"serve.path_prefix: must be empty or start with / and not end with it, got {prefix!r}."
-        )
-    encoders = raw.get("encoders")
-    return problems + (_wrong_encoders(encoders) if isinstance(encoders, Mapping) else [])
+class Environment(BaseSettings):
+    """Where to listen, and who may call, by environment variables named like the fields.
 
-
-def _wrong_encoders(encoders: Mapping[Any, Any]) -> list[str]:
-    return [
-        f"serve.encoders: {name!r}: {folder!r} must be an id without '/' and a folder's path."
-        for name, folder in encoders.items()
-        if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
-    ]
-
-
-def read_address(environment: Mapping[str, str] = os.environ) -> tuple[str, int]:
-    """Where to listen: HOST (127.0.0.1) and PORT (3000).
-
-    Raises:
-        ConfigError: one of them is no address or no port.
+    Attributes:
+        triad_params: the file whose section `serve` is read.
+        triad_api_keys: API keys, divided by commas.
+        triad_api_keys_file: a file of them, one a line.
     """
-    host, port = environment.get("HOST", "127.0.0.1"), environment.get("PORT", "3000")
-    host = "127.0.0.1" if host == "localhost" else host
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        raise ConfigError(
-            f"HOST: must be an IP address like 127.0.0.1 or 0.0.0.0, got {host!r}."
-        ) from None
-    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise ConfigError(f"PORT: must be a whole number from 1 to 65535, got {port!r}.")
-    return host, int(port)
 
+    model_config = SettingsConfigDict(
+        alias_generator=str.upper, case_sensitive=True, frozen=True, validate_default=False
+    )
 
-def read_keys(environment: Mapping[str, str] = os.environ) -> tuple[bytes, ...]:
-    """The API keys: TRIAD_API_KEYS (divided by commas) and the lines of TRIAD_API_KEYS_FILE.
+    host: str = "127.0.0.1"
+    port: int = 3000
+    triad_params: Path = Path("params.yaml")
+    triad_api_keys: Annotated[tuple[bytes, ...], NoDecode] = ()
+    triad_api_keys_file: Annotated[tuple[bytes, ...], NoDecode] = ()
 
-    None given means that everybody may call.
+    @property
+    def keys(self) -> tuple[bytes, ...]:
+        """The API keys of both variables; none means that everybody may call."""
+        return self.triad_api_keys + self.triad_api_keys_file
 
-    Raises:
-        ConfigError: a variable is there that gives no key: a mistake that would open the door.
-    """
-    keys: list[str] = []
-    listed, file = environment.get("TRIAD_API_KEYS"), environment.get("TRIAD_API_KEYS_FILE")
-    if listed is not None:
-        keys += _some("TRIAD_API_KEYS", listed.split(","))
-    if file is not None:
+    @field_validator("host")
+    @classmethod
+    def _address(cls, host: str) -> str:
+        host = "127.0.0.1" if host == "localhost" else host
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            raise ValueError(
+                f"must be an IP address like 127.0.0.1 or 0.0.0.0, got {host!r}."
+            ) from None
+        return host
+
+    @field_validator("port", mode="before")
+    @classmethod
+    def _number(cls, port: str) -> int:
+        if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise ValueError(f"must be a whole number from 1 to 65535, got {port!r}.")
+        return int(port)
+
+    @field_validator("triad_api_keys", mode="before")
+    @classmethod
+    def _listed(cls, keys: str) -> tuple[bytes, ...]:
+        return _some(keys.split(","))
+
+    @field_validator("triad_api_keys_file", mode="before")
+    @classmethod
+    def _read(cls, file: str) -> tuple[bytes, ...]:
         try:
             lines = Path(file).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"TRIAD_API_KEYS_FILE: {file} cannot be read: {error}") from error
-        keys += _some(f"TRIAD_API_KEYS_FILE: {file}", lines)
-    return tuple(key.encode() for key in keys)
+            raise ValueError(f"{file} cannot be read: {error}") from error
+        return _some(lines, f"{file}: ")
 
 
-def _some(where: str, given: list[str]) -> list[str]:
-    keys = [key.strip() for key in given if key.strip()]
+def _some(texts: Iterable[str], where: str = "") -> tuple[bytes, ...]:
+    """Keys; a variable that gives none is a mistake that would open the door."""
+    keys = tuple(text.strip().encode() for text in texts if text.strip())
     if not keys:
-        raise ConfigError(f"{where}: holds no key; give at least one, or unset the variable.")
+        raise ValueError(f"{where}holds no key; give at least one, or unset the variable.")
     return keys
+
+
+def read_environment() -> Environment:
+    """Read and check the environment.
+
+    Raises:
+        ConfigError: a variable holds anything wrong; the message holds a line for each.
+    """
+    try:
+        return Environment()
+    except ValidationError as error:
+        lines = [f"{one['loc'][0]}: {one['ctx']['error']}" for one in error.errors()]
+        raise ConfigError("\n".join(lines)) from None

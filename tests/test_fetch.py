@@ -194,7 +194,7 @@ def test_a_task_that_lacks_a_file_or_has_an_empty_one(tmp_path: Path, out: Path)
 
 @needs_real_data
 def test_a_truncated_published_file(tmp_path: Path, out: Path) -> None:
-    content = (REAL / "downstream" / "TREC" / "TREC_10.label").read_bytes()
+    content = (REAL / "TREC" / "TREC_10.label").read_bytes()
     cut = TASKS | {"TREC/TREC_10.label": content[: len(content) // 2]}
     refused(pack(tmp_path / "a.zip", cut), out, r"TREC_10\.label was cut short: it has 2\d\d lines")
 

@@ -133,7 +133,6 @@ SETTINGS: dict[str, Any] = {
     },
     "evaluate": {
         "data": str(SAMPLE),
-        "dev": str(SAMPLE / "STS" / "STSBenchmark" / "sts-dev.csv"),
         "tasks": "sts,transfer",
         "setting": "fast",
         "classifier": "mlp",
@@ -147,6 +146,7 @@ SETTINGS: dict[str, Any] = {
         "mean_over": "all",
         "mhs_negatives": "own_view",
         "mhe_exponent": 2,
+        "mhe_weight_pull": "alignment",
     },
     "analysis": {
         "simulation": {

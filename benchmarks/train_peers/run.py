@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import json
 import time
@@ -111,7 +110,7 @@ class Run:
             "batch_size": self._batch_size,
             "steps": self._steps,
             "rounds": self._options.rounds,
-            "training": dataclasses.asdict(training),
+            "training": training.model_dump(),
             "ours": {
                 "precision": "bf16" if bf16 else "fp32",
                 "compiled": compiles(training.compile, self._device),

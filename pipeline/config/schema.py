@@ -1,39 +1,40 @@
 """The schema of params.yaml: what each section holds, in which ranges, and what follows for a run.
 
-Not here: reading and checking the file (config.py), any default.
+Not here: reading and checking the file (load.py), any default.
 """
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
 
 from pipeline.encoder.folder import Pooling
-from pipeline.machine.bounds import number
+from pipeline.machine.settings import Listed, Settings, unknown
 from pipeline.objectives import OBJECTIVES, Objective
+from pipeline.senteval.benchmark import FOLDERS, HALVES
 from pipeline.senteval.classifier import ClassifierName, SettingName
-
-# numpy's generators take 32 bits.
-LARGEST_SEED = 2**32 - 1
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
 Compile = Literal["auto", "on", "off"]
 
+# numpy's generators take 32 bits.
+Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="seed")]
+Temperature = Annotated[float, Field(gt=0, description="cosine")]
+StepLength = Annotated[float, Field(gt=0, description="length of a step")]
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusParams:
+
+class CorpusParams(Settings):
     """Where sentences come from: see pipeline.data.sentences."""
 
     source: str
     watch: str
     revision: str | None
     column: str
-    held_out: float = number(at_least=0.0, at_most=0.9, unit="share")
-    seed: int = number(at_least=0, unit="seed")
+    held_out: float = Field(ge=0, le=0.9, description="share")
+    seed: int = Field(ge=0, description="seed")
 
 
-@dataclass(frozen=True, kw_only=True)
-class BackboneParams:
+class BackboneParams(Settings):
     """The pretrained transformer: a folder or a model id on the hub."""
 
     source: str
@@ -41,59 +42,62 @@ class BackboneParams:
     pooling: Pooling
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainParams:
+class TrainParams(Settings):
     """The loop's settings; `objectives.<name>.train` may replace some of them."""
 
-    max_length: int = number(at_least=3, unit="tokens")
-    batch_size: int = number(at_least=2, unit="sentences")
-    epochs: int = number(at_least=1, unit="epochs")
-    steps: int | None = number(at_least=1, unit="steps, instead of epochs")
-    learning_rate: float = number(above=0.0, unit="per step")
-    weight_decay: float = number(at_least=0.0, unit="per step")
-    gradient_clip: float = number(above=0.0, unit="l2 norm")
-    evaluate_every: int = number(at_least=1, unit="steps")
-    record_every: int = number(at_least=1, unit="steps")
+    max_length: int = Field(ge=3, description="tokens")
+    batch_size: int = Field(ge=2, description="sentences")
+    epochs: int = Field(ge=1, description="epochs")
+    steps: int | None = Field(ge=1, description="steps, instead of epochs")
+    learning_rate: float = Field(gt=0, description="per step")
+    weight_decay: float = Field(ge=0, description="per step")
+    gradient_clip: float = Field(gt=0, description="l2 norm")
+    evaluate_every: int = Field(ge=1, description="steps")
+    record_every: int = Field(ge=1, description="steps")
     head: HeadKind
-    head_std: float | None = number(above=0.0, unit="standard deviation")
+    head_std: float | None = Field(gt=0, description="standard deviation")
     freeze_embeddings: bool
     precision: Literal["auto", "bf16", "fp32"]
     compile: Compile
-    chunk_size: int | None = number(at_least=1, unit="sentences a pass")
+    chunk_size: int | None = Field(ge=1, description="sentences a pass")
     device: str
     launcher: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluateParams:
-    """Where SentEval's folders are, which tasks to run, and how the transfer tasks are scored."""
+class EvaluateParams(Settings):
+    """Which folder holds STS/ and its like, which tasks to run, how transfer tasks are scored."""
 
     data: str
-    dev: str
     tasks: str
     setting: SettingName
     classifier: ClassifierName
-    batch_size: int = number(at_least=1, unit="sentences")
+    batch_size: int = Field(ge=1, description="sentences")
+
+    @field_validator("tasks")
+    @classmethod
+    def _known_tasks(cls, tasks: str) -> str:
+        known = [*HALVES, *FOLDERS]
+        names = [name.strip() for name in tasks.split(",")]
+        if strangers := [unknown("task", name, known) for name in names if name not in known]:
+            raise ValueError(*strangers)
+        return tasks
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompareParams:
+class CompareParams(Settings):
     """The paired bootstrap."""
 
-    resamples: int = number(at_least=100, unit="resamples")
-    seed: int = number(at_least=0, unit="seed")
+    resamples: int = Field(ge=100, description="resamples")
+    seed: int = Field(ge=0, description="seed")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunsParams:
+class RunsParams(Settings):
     """The matrix of runs."""
 
-    objectives: tuple[str, ...]
-    seeds: tuple[int, ...] = number(at_least=0, at_most=LARGEST_SEED, unit="seed")
+    objectives: Listed[str]
+    seeds: Listed[Seed]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConventionsParams:
+class ConventionsParams(Settings):
     """Where the paper and its authors' code differ; each objective takes those it has."""
 
     gate: Literal["cross_view", "within_view"]
@@ -104,51 +108,47 @@ class ConventionsParams:
     mhe_weight_pull: Literal["alignment", "balanced"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SimulationParams:
+class SimulationParams(Settings):
     """The simulation of section 3.1: angles drawn from two normal distributions."""
 
-    objectives: tuple[str, ...]
-    grid: int = number(at_least=2, unit="points a side")
-    batches: int = number(at_least=1, unit="batches a point")
-    negatives: int = number(at_least=1, unit="negatives a batch")
-    positive_deviation: float = number(above=0.0, unit="radians")
-    negative_deviation: float = number(above=0.0, unit="radians")
-    positive_mean: float = number(above=0.0, unit="radians")
-    temperatures: tuple[float, ...] = number(above=0.0, unit="cosine")
-    steps: tuple[float, ...] = number(above=0.0, unit="length of a step")
-    seed: int = number(at_least=0, unit="seed")
+    objectives: Listed[str]
+    grid: int = Field(ge=2, description="points a side")
+    batches: int = Field(ge=1, description="batches a point")
+    negatives: int = Field(ge=1, description="negatives a batch")
+    positive_deviation: float = Field(gt=0, description="radians")
+    negative_deviation: float = Field(gt=0, description="radians")
+    positive_mean: float = Field(gt=0, description="radians")
+    temperatures: Listed[Temperature]
+    steps: Listed[StepLength]
+    seed: int = Field(ge=0, description="seed")
 
 
-@dataclass(frozen=True, kw_only=True)
-class MeasureParams:
+class MeasureParams(Settings):
     """What is measured on held-out sentences: options of pipeline.measure."""
 
-    batches: int = number(at_least=1, unit="batches")
-    margin: float = number(at_least=0.0, at_most=2.0, unit="cosine")
-    temperatures: tuple[float, ...] = number(above=0.0, unit="cosine")
-    steps: tuple[float, ...] = number(above=0.0, unit="length of a step")
-    seed: int = number(at_least=0, at_most=LARGEST_SEED, unit="seed")
+    batches: int = Field(ge=1, description="batches")
+    margin: float = Field(ge=0, le=2, description="cosine")
+    temperatures: Listed[Temperature]
+    steps: Listed[StepLength]
+    seed: Seed
 
 
-@dataclass(frozen=True, kw_only=True)
-class AnalysisParams:
+class AnalysisParams(Settings):
     """The study of section 3.2: short runs on a part of the sentences, measured on the rest."""
 
     simulation: SimulationParams
-    held_out: float = number(above=0.0, at_most=0.9, unit="share")
-    objectives: tuple[str, ...]
-    seeds: tuple[int, ...] = number(at_least=0, at_most=LARGEST_SEED, unit="seed")
-    steps: int = number(at_least=1, unit="steps")
-    evaluate_every: int = number(at_least=1, unit="steps")
-    record_every: int = number(at_least=1, unit="steps")
+    held_out: float = Field(gt=0, le=0.9, description="share")
+    objectives: Listed[str]
+    seeds: Listed[Seed]
+    steps: int = Field(ge=1, description="steps")
+    evaluate_every: int = Field(ge=1, description="steps")
+    record_every: int = Field(ge=1, description="steps")
     tasks: str
-    batch_size: int = number(at_least=2, unit="sentences")
+    batch_size: int = Field(ge=2, description="sentences")
     measure: MeasureParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class Params:
+class Params(Settings):
     """All of params.yaml; an objective's settings may name another one that it is a variant of."""
 
     corpus: CorpusParams
@@ -159,7 +159,7 @@ class Params:
     runs: RunsParams
     conventions: ConventionsParams
     analysis: AnalysisParams
-    objectives: Mapping[str, Mapping[str, Any]]
+    objectives: Mapping[Any, Any]  # load.py knows what each may be
 
     def kind(self, name: str) -> str:
         """The registered objective that the named one is, or is a variant of."""
@@ -168,9 +168,10 @@ class Params:
     def objective(self, name: str) -> Objective:
         """The named objective with its hyperparameters and the conventions that concern it."""
         recipe = OBJECTIVES[self.kind(name)]
-        given = dataclasses.asdict(self.conventions) | dict(self.objectives[name])
-        return recipe(**{key: given[key] for key in recipe.hyperparameters.model_fields if key in given})
+        values = self.conventions.model_dump() | dict(self.objectives[name])
+        fields = recipe.hyperparameters.model_fields
+        return recipe(**{key: values[key] for key in fields if key in values})
 
     def train_for(self, name: str) -> TrainParams:
         """The loop's settings with the named objective's own replacements."""
-        return dataclasses.replace(self.train, **self.objectives[name].get("train", {}))
+        return self.train.model_copy(update=self.objectives[name].get("train", {}))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from pipeline.embedding.source import EmbedError
-from pipeline.machine.strict import unknown
+from pipeline.machine.settings import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ def _files(path: Path) -> tuple[Path, ...]:
 
 def _check_column(file: Path, schema: pa.Schema, column: str) -> None:
     if column not in schema.names:
-        raise EmbedError(unknown(f"--column, in {file}", "column", column, schema.names))
+        raise EmbedError(f"--column, in {file}: {unknown('column', column, schema.names)}")
     kind = schema.field(column).type
     if not _is_text(kind):
         texts = [field.name for field in schema if _is_text(field.type)]

@@ -13,9 +13,7 @@ from pipeline.config import load as config
 from pipeline.config.schema import TrainParams
 from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings, digest, keys
 from pipeline.grid_search.experiments import call
-from pipeline.machine.bounds import violation
-from pipeline.machine.strict import unknown
-from pipeline.machine.yaml_file import ConfigError, read_yaml
+from pipeline.machine.settings import ConfigError, check, read_yaml, unknown
 from pipeline.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -126,10 +124,10 @@ def _check_place() -> None:
 def _check_names(request: Request) -> None:
     name = request.objective
     if name not in OBJECTIVES:
-        raise RequestError(unknown("--objective", "objective", name, OBJECTIVES))
+        raise RequestError(f"--objective: {unknown('objective', name, OBJECTIVES)}")
     profiles = sorted(path.stem for path in Path("conf", "profile").glob("*.yaml"))
     if request.profile not in profiles:
-        raise RequestError(unknown("--profile", "profile", request.profile, profiles))
+        raise RequestError(f"--profile: {unknown('profile', request.profile, profiles)}")
     for override in request.given:
         if "=" not in override:
             raise RequestError(f"--set: expected key=value, got {override!r}.")
@@ -141,17 +139,15 @@ def _check_names(request: Request) -> None:
 
 
 def _grids(request: Request) -> Grids:
-    kind = OBJECTIVES[request.objective]
-    has = {field.name: field for field in dataclasses.fields(kind)}
-    fields = {field.name: field for field in dataclasses.fields(TrainParams)} | has
-    searched = [*RATE, *(key for key in COMPONENTS if key in has)]
+    kind = OBJECTIVES[request.objective].hyperparameters
+    searched = [*RATE, *(key for key in COMPONENTS if key in kind.model_fields)]
     for key in searched:
         tried = request.values[key]
         start = [request.start[key]] if key in request.start else []
         for value in (*tried, *start):
-            problem = violation(fields[key], value)
-            if problem is not None:
-                raise RequestError(f"{key}: {problem}.")
+            model = TrainParams if key in RATE else kind
+            if problems := check(model, {key: value}, optional=model.model_fields):
+                raise RequestError(problems[0])
     values = {key: tuple(dict.fromkeys(request.values[key])) for key in searched}
     return Grids(
         rate={key: values[key] for key in RATE},
@@ -168,15 +164,16 @@ def _uncommitted() -> str | None:
 
 def _check_data(composed: Mapping[str, Any], copied: Sequence[str]) -> None:
     """Runs happen in copies of the repository, which hold what is tracked or named."""
-    evaluate = composed["evaluate"]
-    if not Path(evaluate["dev"]).is_file():
+    data = composed["evaluate"]["data"]
+    dev = Path(data, "STS", "STSBenchmark", "sts-dev.csv")
+    if not dev.is_file():
         raise RequestError(
-            f"evaluate.dev: {evaluate['dev']} is not there, and its pairs pick the best cell; "
+            f"evaluate.data: {dev} is not there, and its pairs pick the best cell; "
             "fetch SentEval's data (python -m pipeline.fetch), or name its folder with "
             "--set evaluate.data=..."
         )
     watched = {section: composed[section]["watch"] for section in ("corpus", "backbone")}
-    for key, path in {**watched, "evaluate.data": evaluate["data"]}.items():
+    for key, path in {**watched, "evaluate.data": data}.items():
         inside = Path(path).resolve().is_relative_to(Path.cwd())
         if inside and not _is_copied(Path(path).resolve(), copied):
             raise RequestError(

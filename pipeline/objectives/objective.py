@@ -11,9 +11,10 @@ from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, get_type_hints
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import create_model
 from torch import Tensor
 
+from pipeline.machine.settings import Settings, check
 from pipeline.objectives.pieces import Pieces, own_view
 from pipeline.objectives.views import (
     MIN_NORM,
@@ -88,7 +89,7 @@ class Objective:
     """
 
     name: str
-    hyperparameters: BaseModel
+    hyperparameters: Settings
     normalize: Callable[[Tensor], Tensor] = field(compare=False, repr=False)
     _pieces: PiecesOf = field(compare=False, repr=False)
     _loss: Callable[[PiecesOf, Views], Tensor] = field(compare=False, repr=False)
@@ -177,7 +178,7 @@ class Recipe:
     normalize: Callable[[Tensor], Tensor] = l2_normalize
 
     @cached_property
-    def hyperparameters(self) -> type[BaseModel]:
+    def hyperparameters(self) -> type[Settings]:
         """The model of all hyperparameters, with ranges and defaults."""
         parts, loss = self.pieces, self.loss
         # In the order in which records of runs list them.
@@ -185,8 +186,7 @@ class Recipe:
         fields: dict[str, Any] = {}
         for part in (first, loss, *reversed(more)):
             fields |= _settings(part)
-        config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
-        return create_model(self.name, __config__=config, **fields)
+        return create_model(self.name, __base__=Settings, **fields)
 
     def __call__(self, **hyperparameters: Any) -> Objective:
         """The objective.
@@ -194,10 +194,9 @@ class Recipe:
         Raises:
             ValueError: a hyperparameter is unknown, of the wrong type or out of its range.
         """
-        try:
-            checked = self.hyperparameters(**hyperparameters)
-        except ValidationError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+        if problems := check(self.hyperparameters, hyperparameters, self.name):
+            raise ValueError(" ".join(problems))
+        checked = self.hyperparameters(**hyperparameters)
         pieces, loss = _bound(self.pieces, checked), _bound(self.loss, checked)
         return Objective(self.name, checked, self.normalize, pieces, loss)
 
@@ -238,7 +237,7 @@ def _settings(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _bound(function: Callable[..., Any], values: BaseModel) -> Callable[..., Any]:
+def _bound(function: Callable[..., Any], values: Settings) -> Callable[..., Any]:
     """The function with those of an objective's hyperparameters that are its own."""
     if isinstance(function, Composed):
         return Composed(*(_bound(part, values) for part in function[:4]), mean=function.mean)

@@ -81,12 +81,12 @@ def evaluate(
     """Measures any model on the tasks whose data is there.
 
         from sentence_transformers import SentenceTransformer
-        result = evaluate(SentenceTransformer("folder").encode, "SentEval/data")
+        result = evaluate(SentenceTransformer("folder").encode, "SentEval/data/downstream")
         print(result.sts.average, result.transfer.average, result.transfer["MR"].accuracy)
 
     Args:
         encode: Gives a (number of sentences, D) array for a list of sentences.
-        data: SentEval's `downstream` folder or its parent.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`.
         tasks: `sts`, `transfer` and names of tasks, in a list or with commas between.
         setting: Of the transfer tasks: `test` is slower, and what papers report; or `fast`.
         classifier: Of the transfer tasks: `mlp`, as papers report, or scikit-learn's `logistic`.

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pipeline.senteval.sts_files import DataError, find_downstream
+from pipeline.senteval.sts_files import DataError
 
 Label = Literal["benchmark", "other"]
 
@@ -61,7 +61,7 @@ def check(data: Path, task: str) -> Label:
     """Compares a task's files with the published ones.
 
     Args:
-        data: SentEval's `downstream` folder or its parent.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`.
         task: One of `known_files()`.
 
     Returns:
@@ -70,8 +70,7 @@ def check(data: Path, task: str) -> Label:
     Raises:
         DataError: A needed file is missing or empty, or a published one was cut short.
     """
-    root = find_downstream(data)
-    same = [_is_published(root / file.path, file) for file in known_files()[task]]
+    same = [_is_published(data / file.path, file) for file in known_files()[task]]
     return "benchmark" if all(same) else "other"
 
 

@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING
 
 from pipeline.senteval.known import SIMCSE
-from pipeline.senteval.sts_files import DataError, find_downstream
+from pipeline.senteval.sts_files import DataError, check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ def select(
     """Tasks with and without a folder, each once and in the order of `folders`.
 
     Args:
-        data: SentEval's `downstream` folder or its parent.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`.
         tasks: Names of tasks or groups.
         folders: Each known task's folder in `downstream`.
         groups: Names that stand for several tasks.
@@ -36,8 +36,8 @@ def select(
             raise DataError(_unknown(task, [*groups, *folders]))
     named = {one for task in tasks for one in groups.get(task, (task,))}
     wanted = [task for task in folders if task in named]
-    root = find_downstream(data)
-    present = tuple(task for task in wanted if (root / folders[task]).is_dir())
+    check_folder(data)
+    present = tuple(task for task in wanted if (data / folders[task]).is_dir())
     if not present:
         such = ", ".join(f"{folders[task]}/" for task in wanted[:2])
         raise DataError(

@@ -21,7 +21,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
 from pipeline.senteval.known import known_files
-from pipeline.senteval.sts_files import DataError, find_downstream
+from pipeline.senteval.sts_files import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,7 +77,8 @@ def task_files(path: Path, source: str) -> Iterator[Files]:
 
 
 def _folder(path: Path) -> Files:
-    root = find_downstream(path)
+    inner = path / "downstream"
+    root = inner if inner.is_dir() else path
     below = (file for name in _TOP for file in sorted((root / name).rglob("*")))
     return {
         file.relative_to(root).as_posix(): partial(io.FileIO, file)

@@ -35,14 +35,17 @@ class Pairs:
         return len(self.first)
 
 
-def find_downstream(data: Path) -> Path:
-    """The folder that holds `STS/` and `SICK/`: `data` itself, or `downstream` in it."""
+def check_folder(data: Path) -> None:
+    """Refuses what is not SentEval's `downstream` folder, and names that where it lies below.
+
+    Raises:
+        DataError: `data` is no folder, or the tasks' folders are in `downstream` below it.
+    """
+    inner = data / "downstream"
     if not data.is_dir():
-        raise DataError(
-            f"data: {data} is not a folder; give SentEval's `downstream` folder or its parent."
-        )
-    nested = data / "downstream"
-    return nested if nested.is_dir() else data
+        raise DataError(f"data: {data} is not a folder; give SentEval's `downstream` folder.")
+    if not (data / "STS").is_dir() and (inner / "STS").is_dir():
+        raise DataError(f"data: {data} holds no STS/, but {inner} does; give {inner}.")
 
 
 def read_gold_and_input(folder: Path, subset: str) -> Pairs:
@@ -70,13 +73,14 @@ def read_sts_benchmark(data: Path, split: Split) -> Pairs:
     """STS Benchmark: no header, the score in the fifth column, then the two sentences.
 
     Args:
-        data: SentEval's `downstream` folder or its parent.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`.
         split: Which of `sts-train.csv`, `sts-dev.csv` and `sts-test.csv` to read.
 
     Raises:
         DataError: The file is absent, empty or malformed.
     """
-    path = find_downstream(data) / "STS" / "STSBenchmark" / f"sts-{split}.csv"
+    check_folder(data)
+    path = data / "STS" / "STSBenchmark" / f"sts-{split}.csv"
     rows = []
     for number, line in enumerate(_lines(path), start=1):
         columns = _columns(line, 7, path, number)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pipeline.senteval.known import Label, check
 from pipeline.senteval.sts_files import (
     Pairs,
-    find_downstream,
     read_gold_and_input,
     read_sick,
     read_sts_benchmark,
@@ -53,14 +52,14 @@ def read_sts(data: Path, task: str) -> StsData:
     """Checks a task's files and reads them.
 
     Args:
-        data: SentEval's `downstream` folder or its parent.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`.
         task: One of `STS_TASKS`.
 
     Raises:
         DataError: A file is missing, cut short or malformed.
     """
     label = check(data, task)
-    folder = find_downstream(data) / STS_FOLDERS[task]
+    folder = data / STS_FOLDERS[task]
     if task == "STS-B":
         subsets: tuple[Pairs, ...] = (read_sts_benchmark(data, "test"),)
     elif task == "SICK-R":

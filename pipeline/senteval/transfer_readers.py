@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.senteval.known import Label, check
-from pipeline.senteval.sts_files import DataError, find_downstream
+from pipeline.senteval.sts_files import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -67,14 +67,14 @@ def read_transfer(data: Path, task: str) -> TransferData:
     """Checks a task's files and reads them.
 
     Args:
-        data: SentEval's `downstream` folder or its parent.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`.
         task: One of `TRANSFER_TASKS`.
 
     Raises:
         DataError: A file is missing, cut short or malformed.
     """
     label = check(data, task)
-    folder = find_downstream(data) / TRANSFER_FOLDERS[task]
+    folder = data / TRANSFER_FOLDERS[task]
     return TransferData(task, label, _READERS[task](folder))
 
 

@@ -1,6 +1,5 @@
 """What one training run depends on: configuration joined with prepared data."""
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,7 @@ from pipeline.config.schema import BackboneParams, Params, TrainParams
 from pipeline.data.prepared import Meta
 from pipeline.encoder.encoder import locate
 from pipeline.encoder.version import folder_version
-from pipeline.machine.strict import unknown
-from pipeline.machine.yaml_file import ConfigError
+from pipeline.machine.settings import ConfigError, unknown
 from pipeline.objectives import Objective
 
 # Of NumPy's and scikit-learn's seeds.
@@ -49,7 +47,7 @@ class Identity:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and names, for JSON."""
-        settings = dataclasses.asdict(self.settings)
+        settings = self.settings.model_dump()
         variant = {} if self.kind == self.name else {"variant_of": self.kind}
         return {
             "objective": self.name,
@@ -87,12 +85,12 @@ def identify(
         ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
     """
     if name not in params.objectives:
-        raise ConfigError(unknown("train", "objective", name, params.objectives))
+        raise ConfigError(f"train: {unknown('objective', name, params.objectives)}")
     if not 0 <= seed < SEEDS:
         raise ConfigError(
             f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
         )
-    settings = dataclasses.replace(params.train_for(name), **(replaced or {}))
+    settings = params.train_for(name).model_copy(update=replaced)
     data = Meta.load(prepared)
     if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
         raise ConfigError(

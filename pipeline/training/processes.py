@@ -8,6 +8,7 @@ batch, negatives included, and nothing but embeddings and gradients is exchanged
 from __future__ import annotations
 
 import os
+import time
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 # What one process does while the others wait (evaluating, writing) may take as long as it needs;
 # torchrun itself ends all when one has died.
 _PATIENCE = timedelta(days=2)
+
+# How long the others let the first process speak, which may have begun to import after them.
+_HEAD_START = 30.0
 
 T = TypeVar("T")
 
@@ -156,6 +160,21 @@ def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
 
 
 ALONE = Processes()
+
+
+@contextmanager
+def first_speaks() -> Iterator[None]:
+    """What every process finds before they meet, as a mistake in params.yaml, only the first says.
+
+    The others wait with theirs: torchrun ends them when the first has ended. Where it has not, the
+    mistake is theirs alone, and they say it.
+    """
+    try:
+        yield
+    except (ValueError, OSError):
+        if os.environ.get("RANK", "0") != "0":
+            time.sleep(_HEAD_START)
+        raise
 
 
 @contextmanager

@@ -69,14 +69,6 @@ def test_what_lies_on_the_hub_is_one_override_too(tmp_path: Path) -> None:
         assert (ROOT / section.watch).is_file()
 
 
-@pytest.mark.parametrize("inner", ["", "downstream"])
-def test_training_watches_the_dev_pairs_of_the_evaluation_data(inner: str, tmp_path: Path) -> None:
-    data = tmp_path / "senteval"
-    (data / inner / "STS").mkdir(parents=True)
-    found = params(tmp_path, f"evaluate.data={data}").evaluate
-    assert found.dev == str(data / inner / "STS" / "STSBenchmark" / "sts-dev.csv")
-
-
 BERT = {
     "mhe_modified": (0.3, 1.75),
     "mhs_modified": (0.3, 1.75),
@@ -113,23 +105,24 @@ def test_the_papers_profiles_hold_the_papers_settings(
     assert (train.weight_decay, train.gradient_clip) == (0.0, 1.0)
     assert len(found.runs.seeds) == 3
     for name, (margin, ratio) in settings.items():
-        fields = dataclasses.asdict(found.objective(name))
+        fields = found.objective(name).hyperparameters.model_dump()
         assert (fields["margin"], fields["ratio"]) == (margin, ratio)
         assert fields.get("temperature", 0.05) == 0.05
 
 
 def test_the_authors_overlay_sets_every_convention_to_the_other_value(tmp_path: Path) -> None:
     found = params(tmp_path, "profile=paper-bert", "overlay=authors")
-    assert dataclasses.asdict(found.conventions) == {
+    assert found.conventions.model_dump() == {
         "gate": "within_view",
         "positive_gradient": "both",
         "mean_over": "open",
         "mhs_negatives": "other_view",
         "mhe_exponent": 1,
+        "mhe_weight_pull": "balanced",
     }
     assert (found.train.head, found.train.head_std) == ("linear", 6e-3)
     assert found.train.freeze_embeddings
-    assert dataclasses.asdict(found.objective("paradigm"))["gate"] == "cross_view"
+    assert found.objective("paradigm").hyperparameters.model_dump()["gate"] == "cross_view"
     assert found.train_for("mhs").learning_rate == 5e-6
     assert found.train_for("mhe").learning_rate == 1e-5
 

@@ -114,13 +114,13 @@ def test_an_objectives_own_train_mapping_is_seen(monkeypatch: pytest.MonkeyPatch
 def test_data_that_runs_would_lack_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call(["git", "init", "--quiet", str(tmp_path)])
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "senteval").mkdir()
+    (tmp_path / "senteval/STS/STSBenchmark").mkdir(parents=True)
+    (tmp_path / "senteval/STS/STSBenchmark/sts-dev.csv").touch()
     (tmp_path / "corpus.txt").touch()
-    (tmp_path / "dev.csv").touch()
     composed = {
         "corpus": {"watch": "corpus.txt"},
         "backbone": {"watch": str(ROOT / "backbones")},
-        "evaluate": {"data": "senteval", "dev": "dev.csv"},
+        "evaluate": {"data": "senteval"},
     }
     with pytest.raises(ValueError, match=r"corpus: corpus\.txt is not tracked.*--copy-paths"):
         request._check_data(composed, ["senteval"])

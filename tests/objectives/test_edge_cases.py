@@ -148,8 +148,8 @@ def test_equal_embeddings_give_equal_results_whatever_their_order(name: str) -> 
     components = objective.components(anchor, positive)
     permuted = objective.components(anchor[order], positive[order])
     torch.testing.assert_close(permuted.weight, components.weight[order][:, order])
-    for name in ("dissipation", "pull", "ratio"):
-        torch.testing.assert_close(getattr(permuted, name), getattr(components, name)[order])
+    for piece in ("dissipation", "pull", "ratio"):
+        torch.testing.assert_close(getattr(permuted, piece), getattr(components, piece)[order])
 
 
 BAD_VIEWS = {

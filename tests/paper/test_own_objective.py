@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,7 @@ def test_it_needs_no_hyperparameters_and_is_found_by_name(name: str, tmp_path: P
 def test_it_is_simulated_as_its_pieces_say(name: str) -> None:
     """Dissipation as InfoNCE's, ratio 1.25 everywhere."""
     params = config.load(ROOT / "params.yaml").analysis.simulation
-    small = dataclasses.replace(params, grid=3, batches=128)
+    small = params.model_copy(update={"grid": 3, "batches": 128})
     both = {"info_nce": OBJECTIVES["info_nce"](temperature=0.05), name: OBJECTIVES[name]()}
     found = mean_dissipation(both, small)
     assert (found[name].mean == found["info_nce"].mean).all()

@@ -77,7 +77,7 @@ def test_damaged_data_is_refused_before_anything_is_encoded(tmp_path: Path) -> N
     [("STS-B", "STS/STSBenchmark/sts-test.csv"), ("SICK-R", "SICK/SICK_test_annotated.txt")],
 )
 def test_a_truncated_sts_file_is_refused(tmp_path: Path, task: str, name: str) -> None:
-    lines = (REAL / "downstream" / name).read_bytes().splitlines(keepends=True)
+    lines = (REAL / name).read_bytes().splitlines(keepends=True)
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(lines[:1000]))

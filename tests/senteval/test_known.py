@@ -39,7 +39,7 @@ def copy(task: str, into: Path) -> Path:
     for file in known_files()[task]:
         target = into / file.path
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(REAL / "downstream" / file.path, target)
+        shutil.copy(REAL / file.path, target)
     return into
 
 
@@ -100,7 +100,7 @@ def test_files_that_no_score_needs_may_be_absent_or_other_but_not_cut_short(tmp_
     (folder / "sts-train.csv").unlink()
     (folder / "sts-dev.csv").write_text("of one's own\n")
     assert check(tmp_path, "STS-B") == "benchmark"
-    shutil.copy(REAL / "downstream/STS/STSBenchmark/sts-train.csv", folder)
+    shutil.copy(REAL / "STS/STSBenchmark/sts-train.csv", folder)
     cut(folder / "sts-train.csv", 100)
     with pytest.raises(DataError, match=r"sts-train\.csv was cut short"):
         check(tmp_path, "STS-B")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from pipeline.senteval.sts import (
     cosine_scores,
     pearson,
     read_sts,
+    read_sts_benchmark,
     score_sts,
     spearman,
 )
@@ -196,12 +198,16 @@ class TestTasks:
         with pytest.raises(DataError, match=r"STS\.input\.FNWN\.txt is missing"):
             read_sts(tmp_path, "STS13")
 
-    def test_the_parent_of_downstream_is_accepted(self, tmp_path: Path) -> None:
-        write_benchmark(tmp_path / "downstream", [10, 20, 30], [3, 1, 2])
-        above, itself = (
-            evaluate(at_angle, data, "sts").sts for data in (tmp_path, tmp_path / "downstream")
-        )
-        assert above["STS-B"].spearman == itself["STS-B"].spearman
+    def test_the_parent_of_downstream_is_told_which_folder_it_is(self, tmp_path: Path) -> None:
+        inner = write_benchmark(tmp_path / "downstream", [10, 20, 30], [3, 1, 2])
+        assert evaluate(at_angle, inner, "sts").sts["STS-B"]
+        sentence = f"data: {tmp_path} holds no STS/, but {inner} does; give {inner}."
+        for read in (
+            lambda: evaluate(at_angle, tmp_path, "sts"),
+            lambda: read_sts_benchmark(tmp_path, "dev"),
+        ):
+            with pytest.raises(DataError, match=re.escape(sentence)):
+                read()
 
     def test_the_average_is_over_the_tasks_that_ran(self, tmp_path: Path) -> None:
         data = write_benchmark(tmp_path, [10, 20, 30], [3, 1, 2])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pipeline.encoder.version import folder_version
@@ -33,11 +32,12 @@ class Place:
 
     @property
     def params(self) -> ServeParams:
-        return replace(
-            PARAMS,
-            models=str(self.models),
-            exported=str(self.exports),
-            backend="onnxruntime-f32",
+        return PARAMS.model_copy(
+            update={
+                "models": str(self.models),
+                "exported": str(self.exports),
+                "backend": "onnxruntime-f32",
+            }
         )
 
     def add(self, name: str) -> Path:
@@ -54,7 +54,7 @@ class Place:
         return version
 
     def registry(self, encoders: Mapping[str, str] | None = None) -> Registry:
-        return Registry(replace(self.params, encoders=encoders or {}), 1, Metrics())
+        return Registry(self.params.model_copy(update={"encoders": encoders or {}}), 1, Metrics())
 
 
 def sample(registry: Registry, name: str, **labels: str) -> float:

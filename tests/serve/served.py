@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -35,32 +34,34 @@ PROPERTY = settings(max_examples=30, deadline=None, suppress_health_check=list(H
 
 # What a test does not care about is as the repository has it.
 _GIVEN = load(ROOT / "params.yaml")
-LIMITS = replace(
-    _GIVEN.limits,
-    items=64,
-    tokens=4000,
-    body_bytes=100_000,
-    body_seconds=PATIENCE,
-    queue_texts=200,
-    wait_seconds=PATIENCE,
+LIMITS = _GIVEN.limits.model_copy(
+    update={
+        "items": 64,
+        "tokens": 4000,
+        "body_bytes": 100_000,
+        "body_seconds": PATIENCE,
+        "queue_texts": 200,
+        "wait_seconds": PATIENCE,
+    }
 )
-PARAMS = replace(
-    _GIVEN,
-    models=None,
-    encoders={},
-    exported=NOWHERE,
-    metrics=NOWHERE,
-    results=f"{NOWHERE}/comparison.json",
-    int8_data=NOWHERE,
-    threads=2,
-    batch_tokens=128,
-    reload_seconds=0.0,
-    limits=LIMITS,
+PARAMS = _GIVEN.model_copy(
+    update={
+        "models": None,
+        "encoders": {},
+        "exported": NOWHERE,
+        "metrics": NOWHERE,
+        "results": f"{NOWHERE}/comparison.json",
+        "int8_data": NOWHERE,
+        "threads": 2,
+        "batch_tokens": 128,
+        "reload_seconds": 0.0,
+        "limits": LIMITS,
+    }
 )
 
 
 def limits(**changes: Any) -> LimitParams:
-    return replace(LIMITS, **changes)
+    return LIMITS.model_copy(update=changes)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
@@ -125,7 +124,7 @@ def test_stopping_ends_its_streams_and_its_life() -> None:
 def test_the_index_leads_to_it_and_so_does_its_path_without_a_slash(prefix: str) -> None:
     with running() as engine:
         api = Api(engine)
-        engine.params = replace(PARAMS, path_prefix=prefix)
+        engine.params = PARAMS.model_copy(update={"path_prefix": prefix})
         api.app = create_api(engine, (), Demo(Page().make))
         place = f"{prefix}/demo/" if prefix else "demo/"
         assert api.get(f"{prefix}/").headers["Location"] == place

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -71,13 +70,15 @@ def test_encoders_are_loaded_in_the_background_and_looked_at_again(
     bert: Tiny, exports: Path
 ) -> None:
     """The folder of models comes after the service has begun."""
-    params = replace(PARAMS, exported=str(exports), backend="onnxruntime-f32", reload_seconds=0.001)
+    params = PARAMS.model_copy(
+        update={"exported": str(exports), "backend": "onnxruntime-f32", "reload_seconds": 0.001}
+    )
     engine = Engine(params)
 
     async def wait() -> None:
         await until(lambda: engine.registry.loaded)
         assert not engine.registry.encoders
-        engine.registry._params = replace(params, encoders={"bert": str(bert.folder)})
+        engine.registry._params = params.model_copy(update={"encoders": {"bert": str(bert.folder)}})
         await until(lambda: engine.ready)
 
     engine.start()
@@ -91,7 +92,7 @@ def test_encoders_are_loaded_in_the_background_and_looked_at_again(
 def test_a_fault_while_looking_for_encoders_does_not_end_the_looking(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine = Engine(replace(PARAMS, reload_seconds=0.001))
+    engine = Engine(PARAMS.model_copy(update={"reload_seconds": 0.001}))
     twice = threading.Semaphore(0)
 
     def fails() -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
-from pipeline.machine.yaml_file import ConfigError
-from serve.settings import load, read_address, read_keys
+from pipeline.machine.settings import ConfigError
+from serve.settings import Environment, load, read_environment
 from tests.tiny import MISSING, ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 CONTENT: dict[str, Any] = {
     "serve": yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["serve"]
@@ -148,61 +149,89 @@ def test_an_absent_file_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refused(tmp_path / "nowhere.yaml")
 
 
-class TestAddress:
-    def test_without_variables_only_this_machine_is_answered(self) -> None:
-        assert read_address({}) == ("127.0.0.1", 3000)
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Environment]:
+    """The environment that holds these variables of the service's, and no others."""
 
-    @pytest.mark.parametrize(
-        ("host", "expected"),
-        [("0.0.0.0", "0.0.0.0"), ("localhost", "127.0.0.1"), ("::1", "::1")],
-    )
-    def test_an_address_is_taken(self, host: str, expected: str) -> None:
-        assert read_address({"HOST": host, "PORT": "8080"}) == (expected, 8080)
+    def read(**variables: str) -> Environment:
+        for name in ("HOST", "PORT", "TRIAD_PARAMS", "TRIAD_API_KEYS", "TRIAD_API_KEYS_FILE"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        return read_environment()
 
-    @pytest.mark.parametrize("host", ["", "example.org", "127.0.0.1:80", "300.1.1.1"])
-    def test_what_is_no_address_is_refused(self, host: str) -> None:
-        with pytest.raises(ConfigError, match="HOST: must be an IP address"):
-            read_address({"HOST": host})
-
-    @pytest.mark.parametrize("port", ["", "0", "-1", "65536", "80.0", "http", " 80", "9" * 30])
-    def test_what_is_no_port_is_refused(self, port: str) -> None:
-        with pytest.raises(ConfigError, match="PORT: must be a whole number from 1 to 65535"):
-            read_address({"PORT": port})
+    return read
 
 
-class TestKeys:
-    def test_without_variables_everybody_may_call(self) -> None:
-        assert read_keys({}) == ()
+def test_without_variables_this_machine_and_everybody_on_it_is_answered(
+    environment: Callable[..., Environment],
+) -> None:
+    usual = environment()
+    assert (usual.host, usual.port, usual.keys) == ("127.0.0.1", 3000, ())
+    assert usual.triad_params == Path("params.yaml")
 
-    def test_several_keys_are_divided_by_commas(self) -> None:
-        assert read_keys({"TRIAD_API_KEYS": "one, two,,three "}) == (b"one", b"two", b"three")
 
-    def test_keys_are_the_lines_of_a_file(self, tmp_path: Path) -> None:
-        (tmp_path / "keys").write_text("one\n\n two \nwith, comma\n", encoding="utf-8")
-        environment = {"TRIAD_API_KEYS_FILE": str(tmp_path / "keys")}
-        assert read_keys(environment) == (b"one", b"two", b"with, comma")
+@pytest.mark.parametrize(
+    ("host", "expected"), [("0.0.0.0", "0.0.0.0"), ("localhost", "127.0.0.1"), ("::1", "::1")]
+)
+def test_an_address_is_taken(
+    environment: Callable[..., Environment], host: str, expected: str
+) -> None:
+    given = environment(HOST=host, PORT="8080")
+    assert (given.host, given.port) == (expected, 8080)
 
-    def test_variable_and_file_add_up(self, tmp_path: Path) -> None:
-        (tmp_path / "keys").write_text("two", encoding="utf-8")
-        environment = {"TRIAD_API_KEYS": "one", "TRIAD_API_KEYS_FILE": str(tmp_path / "keys")}
-        assert read_keys(environment) == (b"one", b"two")
 
-    @pytest.mark.parametrize("listed", ["", " ", ",", " , "])
-    def test_a_variable_that_gives_no_key_is_refused(self, listed: str) -> None:
-        with pytest.raises(ConfigError, match="TRIAD_API_KEYS: holds no key"):
-            read_keys({"TRIAD_API_KEYS": listed})
+def test_keys_are_divided_by_commas_and_by_lines_and_add_up(
+    environment: Callable[..., Environment], tmp_path: Path
+) -> None:
+    (tmp_path / "keys").write_text("one\n\n two \nwith, comma\n", encoding="utf-8")
+    listed, file = "a, b,,c ", str(tmp_path / "keys")
+    assert environment(TRIAD_API_KEYS=listed).keys == (b"a", b"b", b"c")
+    assert environment(TRIAD_API_KEYS_FILE=file).keys == (b"one", b"two", b"with, comma")
+    both = environment(TRIAD_API_KEYS=listed, TRIAD_API_KEYS_FILE=file)
+    assert both.keys == (b"a", b"b", b"c", b"one", b"two", b"with, comma")
 
-    @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xff\xfe"])
-    def test_a_file_that_gives_no_key_is_refused(self, tmp_path: Path, content: bytes) -> None:
-        (tmp_path / "keys").write_bytes(content)
-        with pytest.raises(ConfigError, match=r"TRIAD_API_KEYS_FILE: .*keys"):
-            read_keys({"TRIAD_API_KEYS_FILE": str(tmp_path / "keys")})
 
-    @pytest.mark.parametrize("file", ["", "nowhere"])
-    def test_an_absent_file_is_refused(self, tmp_path: Path, file: str) -> None:
-        with pytest.raises(ConfigError, match="TRIAD_API_KEYS_FILE: "):
-            read_keys({"TRIAD_API_KEYS_FILE": file and str(tmp_path / file)})
+HOST = "HOST: must be an IP address like 127.0.0.1 or 0.0.0.0, got "
+PORT = "PORT: must be a whole number from 1 to 65535, got "
+NO_KEY = "holds no key; give at least one, or unset the variable."
 
-    def test_a_wrong_file_is_refused_though_there_are_other_keys(self) -> None:
-        with pytest.raises(ConfigError, match="TRIAD_API_KEYS_FILE: "):
-            read_keys({"TRIAD_API_KEYS": "one", "TRIAD_API_KEYS_FILE": "/nowhere/keys"})
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("HOST", ("", "example.org", "127.0.0.1:80", "300.1.1.1"), HOST),
+        ("PORT", ("", "0", "-1", "65536", "80.0", "http", " 80", "9" * 30), PORT),
+        ("TRIAD_API_KEYS", ("", " ", ",", " , "), f"TRIAD_API_KEYS: {NO_KEY}"),
+        ("TRIAD_API_KEYS_FILE", ("", "/nowhere/keys"), "TRIAD_API_KEYS_FILE: "),
+    ],
+)
+def test_a_wrong_variable_is_refused_whatever_the_others_are(
+    environment: Callable[..., Environment], name: str, values: tuple[str, ...], message: str
+) -> None:
+    for value in values:
+        with pytest.raises(ConfigError) as caught:
+            environment(**{"TRIAD_API_KEYS": "one", name: value})
+        assert str(caught.value).startswith(message)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"", NO_KEY), (b"\n \n", NO_KEY), (b"\xff\xfe", "cannot be read")]
+)
+def test_a_file_that_gives_no_key_is_refused(
+    environment: Callable[..., Environment], tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "keys").write_bytes(content)
+    with pytest.raises(ConfigError, match=rf"^TRIAD_API_KEYS_FILE: .*keys:? {message}"):
+        environment(TRIAD_API_KEYS_FILE=str(tmp_path / "keys"))
+
+
+def test_all_wrong_variables_are_said_at_once(environment: Callable[..., Environment]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        environment(HOST="example.org", PORT="0", TRIAD_API_KEYS="")
+    assert str(caught.value).splitlines() == [
+        f"{HOST}'example.org'.",
+        f"{PORT}'0'.",
+        f"TRIAD_API_KEYS: {NO_KEY}",
+    ]

@@ -6,7 +6,6 @@ As a program under torchrun it takes each case's steps and writes what they left
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from itertools import product
 from pathlib import Path
@@ -63,7 +62,7 @@ def batch(step: int, processes: Processes) -> tuple[Tensor, Tensor]:
 
 
 def train_settings(**changes: Any) -> TrainParams:
-    return dataclasses.replace(TrainParams(**SETTINGS["train"]), **changes)
+    return TrainParams(**SETTINGS["train"] | changes)
 
 
 def take_steps(name: str, chunk: int | None, processes: Processes = ALONE) -> Left:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.training.processes import ALONE, Processes, ProcessesError, joining
+from pipeline.training.processes import ALONE, Processes, ProcessesError, first_speaks, joining
 from tests.training.stub import CASES, Left, take_steps
 from tests.training.torchrun import torchrun
 
@@ -75,6 +75,19 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
         joining("auto"),
     ):
         pass
+
+
+@pytest.mark.parametrize(("rank", "waited"), [(None, []), ("0", []), ("1", [30.0])])
+def test_the_others_say_what_is_wrong_after_the_first_had_its_time(
+    rank: str | None, waited: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if rank is not None:
+        monkeypatch.setenv("RANK", rank)
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    with pytest.raises(ValueError, match="wrong"), first_speaks():
+        raise ValueError("wrong")
+    assert waits == waited
 
 
 def test_each_of_several_takes_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,10 +213,19 @@ class TestSeveralProcesses:
         assert "step 2/" not in resumed.stdout
         assert written(tmp_path / "killed") == written(tmp_path / "whole")
 
-    def test_a_batch_that_they_cannot_share_is_refused(self, lab: Lab, tmp_path: Path) -> None:
-        done = self.run(lab, tmp_path, {"train.batch_size": 9}, "sys.exit(main(sys.argv[1:]))")
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"train.batch_size": 9}, "train: train.batch_size: must be a multiple of the 2 "),
+            ({"train.epochs": 0}, "  train.epochs: 0 is out of range; it must be at least 1 "),
+        ],
+    )
+    def test_a_mistake_in_the_settings_is_said_once(
+        self, lab: Lab, tmp_path: Path, changes: Changes, sentence: str
+    ) -> None:
+        done = self.run(lab, tmp_path, changes, "sys.exit(main(sys.argv[1:]))")
         assert done.returncode != 0
-        assert "train: train.batch_size: must be a multiple of the 2 processes" in done.stderr
+        assert done.stderr.count(sentence) == 1
 
     def run(
         self, lab: Lab, folder: Path, changes: Changes, code: str

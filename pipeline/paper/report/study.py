@@ -61,7 +61,7 @@ class Study:
     def changes(self, name: str) -> dict[str, Any]:
         """What a variant has otherwise than what it varies; nothing for what is no variant."""
         own, usual = (
-            asdict(self.params.objective(one)) | asdict(self.params.train_for(one))
+            asdict(self.params.objective(one)) | self.params.train_for(one).model_dump()
             for one in (name, self.params.kind(name))
         )
         return {key: value for key, value in own.items() if value != usual[key]}

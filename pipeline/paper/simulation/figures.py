@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +181,8 @@ def _draws_words(params: SimulationParams) -> str:
 
 
 def _settings(params: SimulationParams, objectives: Objectives) -> dict[str, Any]:
-    hyperparameters = {
-        name: one.hyperparameters.model_dump() for name, one in objectives.items()
-    }
-    settings = dataclasses.asdict(params) | {"batches_drawn": Draws.count(params)}
+    hyperparameters = {name: one.hyperparameters.model_dump() for name, one in objectives.items()}
+    settings = params.model_dump() | {"batches_drawn": Draws.count(params)}
     return settings | ({"hyperparameters": hyperparameters} if objectives else {})
 
 

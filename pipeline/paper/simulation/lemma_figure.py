@@ -85,7 +85,7 @@ def lemma_exhibit(checks: Sequence[Check], params: SimulationParams) -> Exhibit:
         name="lemma",
         title="Minimum ratio that brings an anchor nearer to its positive",
         caption=_caption(checks, params),
-        settings=dataclasses.asdict(params),
+        settings=params.model_dump(),
         data={
             "positive_angle": rounded(params.positive_mean),
             "against": against,

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pipeline.config.schema import SimulationParams
-    from pipeline.paper.simulation.angles import PrescribedViews
     from pipeline.objectives import Objective
+    from pipeline.paper.simulation.angles import PrescribedViews
 
 # Below this mean dissipation an anchor has stopped moving; the authors' code has the same number.
 LEAST_DISSIPATION = 0.01

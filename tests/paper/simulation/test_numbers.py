@@ -1,19 +1,18 @@
 """The simulation against numerical integration, and what must hold of its shares and ratios."""
 
-import dataclasses
 import math
 
 import numpy as np
 import pytest
 import torch
+from pipeline.objectives.dissipation import margin_gate
+from pipeline.objectives.ratio import fixed
+from pipeline.objectives.weight import hardest_only
 from torch import Tensor
 
 from pipeline.config.schema import SimulationParams
 from pipeline.objectives import OBJECTIVES, from_pieces
-from pipeline.objectives.dissipation import margin_gate
-from pipeline.objectives.ratio import fixed
 from pipeline.objectives.views import Views
-from pipeline.objectives.weight import hardest_only
 from pipeline.paper.simulation.draws import Draws, negative_means, on_each, positive_means
 from pipeline.paper.simulation.numbers import (
     LEAST_DISSIPATION,
@@ -37,7 +36,7 @@ PAPER = SimulationParams(
     steps=(0.1, 0.5),
     seed=42,
 )
-SMALL = dataclasses.replace(PAPER, grid=6, batches=30, negatives=9)
+SMALL = PAPER.model_copy(update={"grid": 6, "batches": 30, "negatives": 9})
 CLOSED = {"info_nce": closed_values.info_nce, "mpt": closed_values.mpt}
 # Row and column of grid points at which dissipation is well between 0 and 1.
 POINTS = [
@@ -76,10 +75,10 @@ PARTS = 16  # each of other draws, to bound the memory
 @pytest.mark.slow
 def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
     """2.5 standard errors, sqrt(0.19 (1 - 0.19) / 1,000,000), where that is largest."""
-    part = dataclasses.replace(PAPER, batches=1_000_000 // PARTS)
+    part = PAPER.model_copy(update={"batches": 1_000_000 // PARTS})
     found = np.zeros(len(POINTS))
     for seed in range(PARTS):
-        draws = Draws.of(dataclasses.replace(part, seed=seed))
+        draws = Draws.of(part.model_copy(update={"seed": seed}))
         for index, (name, row, column) in enumerate(POINTS):
             means = positive_means(PAPER.grid)[column], negative_means(PAPER.grid)[row]
             found[index] += estimate(OBJECTIVES[name](), draws.cosine(*means))[0] / PARTS
@@ -96,11 +95,11 @@ def test_at_least_the_batches_asked_for_are_drawn() -> None:
     """1,000 batches of 128 angles fill eight matrices."""
     assert Draws.count(PAPER) == 1024
     assert Draws.of(PAPER).normal.shape == (8, 128, 128)
-    assert Draws.count(dataclasses.replace(PAPER, batches=1024)) == 1024
+    assert Draws.count(PAPER.model_copy(update={"batches": 1024})) == 1024
 
 
 def test_angles_have_the_means_and_deviations_asked_for() -> None:
-    draws = Draws.of(dataclasses.replace(PAPER, batches=20_000), torch.float64)
+    draws = Draws.of(PAPER.model_copy(update={"batches": 20_000}), torch.float64)
     angle = draws.cosine(1.0, 1.5).arccos()
     diagonal = torch.eye(128, dtype=torch.bool).expand_as(angle)
     for angles, mean, deviation in (
@@ -166,7 +165,7 @@ def test_pieces_on_stacked_matrices_are_those_of_each(name: str) -> None:
 
 class TestHardestShare:
     def test_hot_softmax_shares_equally(self) -> None:
-        shares = hardest_share(dataclasses.replace(PAPER, temperatures=(1e4,), grid=3))
+        shares = hardest_share(PAPER.model_copy(update={"temperatures": (1e4,), "grid": 3}))
         np.testing.assert_allclose(shares.every, 1 / 127, rtol=1e-3)
 
     def test_the_colder_the_larger(self) -> None:
@@ -175,7 +174,7 @@ class TestHardestShare:
 
     def test_over_all_batches_it_does_not_depend_on_the_positives(self) -> None:
         near, far = (
-            hardest_share(dataclasses.replace(SMALL, positive_mean=mean)) for mean in (0.2, 1.4)
+            hardest_share(SMALL.model_copy(update={"positive_mean": mean})) for mean in (0.2, 1.4)
         )
         np.testing.assert_array_equal(near.every, far.every)
         assert (near.open_batches < far.open_batches).any()
@@ -239,7 +238,7 @@ class TestAtMeans:
         assert found.unvisited[small].all()
 
     def test_a_grid_wider_than_a_batch_takes_several_matrices(self) -> None:
-        wide = dataclasses.replace(SMALL, grid=11, negatives=2)
+        wide = SMALL.model_copy(update={"grid": 11, "negatives": 2})
         found = at_means("met", OBJECTIVES["met"](), wide)
         formula = np.sin(negative_means(11)[:, None] / 2) / np.sin(positive_means(11) / 2)
         np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)

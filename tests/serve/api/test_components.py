@@ -214,7 +214,7 @@ def test_what_is_wrong_is_refused(api: Api, fields: dict[str, Any], param: str) 
 
 
 def test_texts_count_towards_the_limit_of_a_request(bert: Tiny) -> None:
-    few = replace(PARAMS, limits=limits(items=11))
+    few = PARAMS.model_copy(update={"limits": limits(items=11)})
     with running(bert.served, params=few) as engine:
         error = refusal(Api(engine).post(PATH, ASKED | {"objective": "mpt"}), 400)
     assert "has 12 texts, over the limit items=11" in error["message"]

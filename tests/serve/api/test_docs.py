@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
@@ -146,7 +145,7 @@ class TestPage:
     @pytest.fixture(params=["", "/triad"])
     def place(self, request: pytest.FixtureRequest, fake: Fake) -> Iterator[tuple[Api, str]]:
         """The API as a proxy shows it: at the root, or below a prefix that is left on."""
-        params = replace(PARAMS, path_prefix=request.param)
+        params = PARAMS.model_copy(update={"path_prefix": request.param})
         with running(served(fake), params=params) as engine:
             yield Api(engine), request.param
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -90,7 +89,9 @@ class TestKeys:
 
     @pytest.mark.parametrize("prefix", ["", "/triad"])
     def test_no_spelling_of_a_path_goes_around_them(self, fake: Fake, prefix: str) -> None:
-        with running(served(fake), params=replace(PARAMS, path_prefix=prefix)) as engine:
+        with running(
+            served(fake), params=PARAMS.model_copy(update={"path_prefix": prefix})
+        ) as engine:
             api = Api(engine, KEYS)
             for path in ("/v1/models", "/v1//models", "//v1/models", "/%761/models", "/V1/models"):
                 for before in {"", prefix, prefix * 2}:
@@ -121,7 +122,7 @@ ORIGIN = "https://example.org"
 class TestCors:
     @pytest.fixture
     def shared(self, fake: Fake) -> Iterator[Api]:
-        params = replace(PARAMS, cors_origins=(ORIGIN,))
+        params = PARAMS.model_copy(update={"cors_origins": (ORIGIN,)})
         with running(served(fake), params=params) as engine:
             yield Api(engine, KEYS)
 
@@ -186,7 +187,9 @@ class TestPrefix:
 
     @pytest.fixture
     def below(self, fake: Fake) -> Iterator[Api]:
-        with running(served(fake), params=replace(PARAMS, path_prefix="/triad")) as engine:
+        with running(
+            served(fake), params=PARAMS.model_copy(update={"path_prefix": "/triad"})
+        ) as engine:
             yield Api(engine)
 
     @pytest.mark.parametrize("before", ["", "/triad"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -119,7 +118,7 @@ class TestEveryPost:
             yield b"{"
             await asyncio.sleep(PATIENCE)
 
-        quick = replace(PARAMS, limits=limits(body_seconds=0.01))
+        quick = PARAMS.model_copy(update={"limits": limits(body_seconds=0.01)})
         with running(served(Fake()), params=quick) as engine:
             response = Api(engine).post(path, slow())
         assert refusal(response, 408)["code"] == "body_timeout"
@@ -164,7 +163,7 @@ class TestEveryPostThatComputes:
 
     def test_429_for_a_full_queue(self, path: str) -> None:
         fake = Fake()
-        few = replace(PARAMS, threads=1, limits=limits(queue_texts=2))
+        few = PARAMS.model_copy(update={"threads": 1, "limits": limits(queue_texts=2)})
         with running(served(fake), params=few) as engine:
             api = Api(engine)
             fake.gate.clear()
@@ -190,7 +189,7 @@ class TestEveryPostThatComputes:
         assert 1 <= int(response.headers["Retry-After"]) <= 60
 
     def test_429_where_the_turn_does_not_come(self, path: str) -> None:
-        short = replace(PARAMS, threads=1, limits=limits(wait_seconds=0.01))
+        short = PARAMS.model_copy(update={"threads": 1, "limits": limits(wait_seconds=0.01)})
         with running(served(Fake()), params=short) as engine:
             engine.batcher.stop()  # no thread will ever take it
             response = Api(engine).post(path, ASKED[path])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,7 +80,9 @@ def test_texts_count_for_each_model() -> None:
 def test_more_tokens_than_the_limit_are_refused_with_their_number(
     path: str, fields: dict[str, Any], param: str
 ) -> None:
-    with running(served(Fake()), params=replace(PARAMS, limits=limits(tokens=14))) as engine:
+    with running(
+        served(Fake()), params=PARAMS.model_copy(update={"limits": limits(tokens=14)})
+    ) as engine:
         error = refusal(Api(engine).post(f"/v1/{path}", fields), 400)
         assert not left(engine.batcher)
     assert (error["code"], error["param"]) == ("limit_exceeded", param)
@@ -98,7 +99,9 @@ class TestAllBodies:
     """Bodies that are in the service at once have a bound together."""
 
     SIZE = 2000
-    BOUND = replace(PARAMS, threads=1, limits=limits(body_bytes=SIZE, all_bodies_bytes=SIZE))
+    BOUND = PARAMS.model_copy(
+        update={"threads": 1, "limits": limits(body_bytes=SIZE, all_bodies_bytes=SIZE)}
+    )
 
     def body(self, size: int) -> bytes:
         return json.dumps(EMBEDDINGS).encode().ljust(size)

@@ -50,7 +50,9 @@ class Site:
         (folder / "triad.json").write_text(json.dumps(RECORD), encoding="utf-8")
         self.trained: ServedEncoder = replace(bert.served, id="trained-42", folder=folder)
         self.metrics, self.results = root / "metrics", root / "results.json"
-        params = replace(PARAMS, metrics=str(self.metrics), results=str(self.results))
+        params = PARAMS.model_copy(
+            update={"metrics": str(self.metrics), "results": str(self.results)}
+        )
         self.params = params
         self.others = [replace(bert.served, id="foreign"), served(Fake())]
 

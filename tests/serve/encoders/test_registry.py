@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -48,7 +47,7 @@ def test_further_encoders_are_served_by_the_names_they_are_given(place: Place) -
 
 def test_without_a_folder_of_models_there_are_the_further_ones(place: Place) -> None:
     folder = place.add("info_nce/1")
-    params = replace(place.params, models=None, encoders={"mini": str(folder)})
+    params = place.params.model_copy(update={"models": None, "encoders": {"mini": str(folder)}})
     registry = Registry(params, 1, Metrics())
     registry.refresh()
     assert list(registry.encoders) == ["mini"]
