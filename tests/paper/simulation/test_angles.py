@@ -55,19 +55,6 @@ def test_a_piece_that_reads_embeddings_is_refused(name: str, piece: str) -> None
         getattr(OBJECTIVES[name](), piece)(views)
 
 
-@pytest.mark.parametrize("which", ["anchor", "positive"])
-def test_there_are_no_embeddings_to_ask_for(which: str) -> None:
-    with pytest.raises(NoEmbeddingsError, match=rf"PrescribedViews\.{which}: "):
-        getattr(PrescribedViews(torch.eye(3)), which)
-
-
-@pytest.mark.parametrize("turned", [Views.turned, Views.detached])
-def test_views_that_would_need_embeddings_are_refused_too(turned: object) -> None:
-    assert callable(turned)
-    with pytest.raises(NoEmbeddingsError, match="no embeddings"):
-        turned(PrescribedViews(torch.eye(3)))
-
-
 def test_cosines_within_a_view_are_the_negatives() -> None:
     views = PrescribedViews(torch.tensor([[0.5, 0.1], [0.2, 0.6]]))
     expected = torch.tensor([[1.0, 0.1], [0.2, 1.0]])
@@ -75,16 +62,3 @@ def test_cosines_within_a_view_are_the_negatives() -> None:
     assert torch.equal(views.other, expected)
     assert torch.equal(views.aligned, torch.tensor([0.5, 0.6]))
     assert repr(views) == "PrescribedViews(count=2)"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "shape"),
-    [
-        (torch.ones(3), r"float32 of shape \(3,\)"),
-        (torch.ones(3, 4), r"float32 of shape \(3, 4\)"),
-        (torch.ones(3, 3, dtype=torch.int64), r"int64 of shape \(3, 3\)"),
-    ],
-)
-def test_what_is_no_square_of_cosines_is_refused(wrong: Tensor, shape: str) -> None:
-    with pytest.raises(ValueError, match=rf"needs an \(N, N\) matrix .* got torch\.{shape}"):
-        PrescribedViews(wrong)

@@ -6,17 +6,11 @@ import math
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from pipeline.config.schema import SimulationParams
-from pipeline.objectives import OBJECTIVES, from_pieces
-from pipeline.objectives.dissipation import margin_gate
-from pipeline.objectives.ratio import fixed
-from pipeline.objectives.views import Views
-from pipeline.objectives.weight import hardest_only
+from pipeline.objectives import OBJECTIVES
 from pipeline.paper.simulation.draws import Draws, negative_means, on_each, positive_means
 from pipeline.paper.simulation.numbers import (
-    LEAST_DISSIPATION,
     Estimate,
     at_means,
     estimate,
@@ -73,7 +67,7 @@ def test_mean_dissipation_is_what_integration_gives(
 PARTS = 16  # each of other draws, to bound the memory
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
     """2.5 standard errors, sqrt(0.19 (1 - 0.19) / 1,000,000), where that is largest."""
     part = dataclasses.replace(PAPER, batches=1_000_000 // PARTS)
@@ -90,13 +84,6 @@ def test_a_gates_standard_error_is_binomial(simulated: dict[str, Estimate]) -> N
     one = simulated["mpt"]
     expected = np.sqrt(one.mean * (1 - one.mean) / (Draws.count(PAPER) - 1))
     np.testing.assert_allclose(one.standard_error, expected, atol=1e-12)
-
-
-def test_at_least_the_batches_asked_for_are_drawn() -> None:
-    """1,000 batches of 128 angles fill eight matrices."""
-    assert Draws.count(PAPER) == 1024
-    assert Draws.of(PAPER).normal.shape == (8, 128, 128)
-    assert Draws.count(dataclasses.replace(PAPER, batches=1024)) == 1024
 
 
 def test_angles_have_the_means_and_deviations_asked_for() -> None:
@@ -136,24 +123,6 @@ def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> N
         torch.set_num_threads(before)
     again = mean_dissipation({"info_nce": OBJECTIVES["info_nce"]()}, SMALL)
     np.testing.assert_array_equal(found["info_nce"].mean, again["info_nce"].mean)
-
-
-def test_pieces_that_cannot_be_vectorised_are_simulated_one_by_one() -> None:
-    """A number that is asked for while the piece runs is what vmap cannot give."""
-
-    def gate(views: Views) -> Tensor:
-        margin = 0.23 if float(views.cosine.sum()) < math.inf else 0.0
-        return margin_gate(views, margin, "cross_view")
-
-    mine = from_pieces(
-        "mine",
-        dissipation=gate,
-        weight=lambda views: hardest_only(views.cosine),
-        ratio=lambda views: fixed(views, 1.0),
-    )
-    found = mean_dissipation({"mine": mine(), "mpt": OBJECTIVES["mpt"]()}, SMALL)
-    np.testing.assert_array_equal(found["mine"].mean, found["mpt"].mean)
-    assert at_means("mine", mine(), SMALL).is_constant
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -231,19 +200,3 @@ class TestAtMeans:
         assert further.any()
         assert closed_gate.any()
         assert not found.all()
-
-    def test_small_dissipation_is_not_visited(self) -> None:
-        found = at_means("info_nce", OBJECTIVES["info_nce"](), SMALL)
-        small = found.dissipation < LEAST_DISSIPATION
-        assert 0 < small.mean() < 1
-        assert found.unvisited[small].all()
-
-    def test_a_grid_wider_than_a_batch_takes_several_matrices(self) -> None:
-        wide = dataclasses.replace(SMALL, grid=11, negatives=2)
-        found = at_means("met", OBJECTIVES["met"](), wide)
-        formula = np.sin(negative_means(11)[:, None] / 2) / np.sin(positive_means(11) / 2)
-        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
-
-    def test_an_objective_that_reads_embeddings_is_named(self) -> None:
-        with pytest.raises(ValueError, match="the ratio of 'barlow_twins' reads embeddings"):
-            at_means("barlow_twins", OBJECTIVES["barlow_twins"](), SMALL)
