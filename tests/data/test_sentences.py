@@ -1,7 +1,6 @@
 import gzip
 import json
 import lzma
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -71,10 +70,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_every_format_is_tested() -> None:
-    assert tuple(WRITERS) == FORMATS
-
-
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_every_format_gives_the_same_corpus(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"corpus{suffix}"
@@ -82,7 +77,7 @@ def test_every_format_gives_the_same_corpus(suffix: str, tmp_path: Path) -> None
     assert read_file(path) == CORPUS
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", [".txt.xz", ".parquet"])
 def test_a_data_set_of_the_hub_gives_the_same_corpus(suffix: str, hub: Path) -> None:
     (hub / f"corpus{suffix}").write_bytes(WRITERS[suffix](ROWS))
     (hub / "another.txt").write_text("Not asked for.\n")
@@ -93,13 +88,6 @@ def test_a_file_deeper_in_a_data_set_is_found(hub: Path) -> None:
     (hub / "en" / "all").mkdir(parents=True)
     (hub / "en" / "all" / "corpus.txt").write_bytes(as_text(ROWS))
     assert read_file("hf://datasets/owner/name/en/all/corpus.txt") == CORPUS
-
-
-@pytest.mark.parametrize("separator", SEPARATORS)
-def test_no_separator_but_the_newline_splits_a_row(separator: str, tmp_path: Path) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_bytes(f"a{separator}b\nc{separator}\n{separator}d\n".encode())
-    assert read_file(path) == Corpus([f"a{separator}b", "c", "d"], rows=3, empty=0, duplicates=0)
 
 
 def test_a_last_newline_opens_no_row_and_a_missing_one_loses_none(tmp_path: Path) -> None:
@@ -121,12 +109,6 @@ def test_null_counts_as_empty_and_another_column_can_be_read(tmp_path: Path) -> 
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"s": null}\n\n{"s": "a\\nb"}\n')
     assert read_file(path, column="s") == Corpus(["a\nb"], rows=3, empty=2, duplicates=0)
-
-
-def test_an_upper_case_suffix_is_the_same_format(tmp_path: Path) -> None:
-    path = tmp_path / "CORPUS.TXT"
-    path.write_text("a\n")
-    assert read_file(path).sentences == ["a"]
 
 
 usable = st.text(st.characters(codec="utf-8", exclude_characters="\n\0\ufeff"))
@@ -161,11 +143,6 @@ def test_a_wrong_path_names_the_nearest_file(tmp_path: Path) -> None:
         read_file(tmp_path / "zzz")
 
 
-def test_a_wrong_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"nor does its folder '.*nowhere'; relative paths start"):
-        read_file(tmp_path / "nowhere" / "corpus.txt")
-
-
 def test_a_folder_is_no_source(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="is a folder; name one file in it"):
         read_file(tmp_path)
@@ -180,7 +157,7 @@ def test_an_unknown_format_lists_the_known_ones(name: str, tmp_path: Path) -> No
         read_file(f"hf://datasets/owner/name/{name}")
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl.gz", ".parquet"])
 def test_an_empty_file_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"corpus{suffix}"
     path.touch()
@@ -188,7 +165,7 @@ def test_an_empty_file_is_refused(suffix: str, tmp_path: Path) -> None:
         read_file(path)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", [".txt", ".jsonl", ".parquet"])
 def test_a_file_of_empty_rows_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"corpus{suffix}"
     path.write_bytes(WRITERS[suffix](["", " ", "\u2028"]))
@@ -196,34 +173,29 @@ def test_a_file_of_empty_rows_is_refused(suffix: str, tmp_path: Path) -> None:
         read_file(path)
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".txt.gz", ".txt.xz", ".jsonl"])
 @pytest.mark.parametrize(
-    ("junk", "named"),
+    ("suffix", "junk", "named"),
     [
-        (b"\0", r"a NUL byte \(line 2, byte 14\)"),
-        (b"\xff", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
-        (b"\xe4\xb8", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
-        (b"\xed\xa0\x80", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
-        (b"\xff\0", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
-        (b"\0\xff", r"a NUL byte \(line 2, byte 14\)"),
+        (".txt", b"\0", r"a NUL byte \(line 2, byte 14\)"),
+        (".txt", b"\xe4\xb8", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
+        (".txt", b"\xed\xa0\x80", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
+        (".txt", b"\xff\0", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
+        (".txt.gz", b"\0\xff", r"a NUL byte \(line 2, byte 14\)"),
+        (".jsonl", b"\xff", r"a byte that is not UTF-8 \(line 2, byte 14\)"),
     ],
 )
 def test_binary_junk_is_refused_with_its_place(
     suffix: str, junk: bytes, named: str, tmp_path: Path
 ) -> None:
     content = b'{"text": "a"}\n' + junk + b"\n"  # fourteen bytes before the junk
-    if suffix.endswith(".gz"):
-        content = gzip.compress(content)
-    if suffix.endswith(".xz"):
-        content = lzma.compress(content)
     path = tmp_path / f"corpus{suffix}"
-    path.write_bytes(content)
+    path.write_bytes(gzip.compress(content) if suffix.endswith(".gz") else content)
     with pytest.raises(CorpusError, match=f"{named}; only UTF-8 text is read"):
         read_file(path)
 
 
-@pytest.mark.parametrize("suffix", [".txt.gz", ".txt.xz", ".jsonl.gz", ".jsonl.xz"])
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize("suffix", [".txt.gz", ".txt.xz"])
+@pytest.mark.parametrize("share", [0.1, 0.99])
 def test_a_compressed_file_cut_short_is_refused(suffix: str, share: float, tmp_path: Path) -> None:
     content = WRITERS[suffix]([f"sentence number {number}" for number in range(1000)])
     path = tmp_path / f"corpus{suffix}"
@@ -237,15 +209,6 @@ def test_a_file_that_is_not_compressed_as_named_is_refused(suffix: str, tmp_path
     path = tmp_path / f"corpus{suffix}"
     path.write_text("plain text\n" * 10)
     with pytest.raises(CorpusError, match=r"is damaged or cut short .*; fetch it again"):
-        read_file(path)
-
-
-def test_a_damaged_gzip_stream_is_refused(tmp_path: Path) -> None:
-    content = bytearray(WRITERS[".txt.gz"]([f"sentence {number}" for number in range(1000)]))
-    content[len(content) // 2] ^= 0xFF
-    path = tmp_path / "corpus.txt.gz"
-    path.write_bytes(content)
-    with pytest.raises(CorpusError):
         read_file(path)
 
 
@@ -335,13 +298,7 @@ def test_a_library_that_is_not_installed_is_named(
         read_file(source)
 
 
-def test_libraries_of_the_pipeline_extra_are_not_needed_for_text() -> None:
-    code = "import sys, pipeline.data.sentences; print({'datasets', 'pyarrow'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "set()\n"
-
-
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.skipif(not WIKI.exists(), reason=f"real data is not here: {WIKI.name} in shared/data")
 def test_the_million_sentences_are_a_million_rows() -> None:
     corpus = read_file(WIKI)

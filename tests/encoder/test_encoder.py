@@ -55,21 +55,12 @@ def largest_difference(first: np.ndarray, second: np.ndarray) -> float:
 
 class TestRoundTrip:
     @pytest.mark.parametrize("pooling", POOLINGS)
-    def test_saved_and_loaded_embeddings_are_the_same(
-        self, tiny: Path, tmp_path: Path, pooling: Pooling
-    ) -> None:
-        encoder = load(tiny, pooling)
-        encoder.save(tmp_path / "new" / "folder")
-        again = load(tmp_path / "new" / "folder")
-        assert again.layout == encoder.layout
-        assert np.array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
-
-    @pytest.mark.parametrize("pooling", POOLINGS)
     def test_sentence_transformers_gives_our_embeddings(
         self, tiny: Path, tmp_path: Path, pooling: Pooling
     ) -> None:
         encoder = load(tiny, pooling)
         encoder.save(tmp_path)
+        assert np.array_equal(load(tmp_path).encode(SENTENCES), encoder.encode(SENTENCES))
         theirs = SentenceTransformer(str(tmp_path), device="cpu")
         assert theirs.max_seq_length == LONGEST
         assert largest_difference(theirs.encode(SENTENCES), encoder.encode(SENTENCES)) < CLOSE
@@ -175,11 +166,6 @@ class TestEncode:
         long = [" ".join(corpus()[:30])]
         assert np.array_equal(encoder.encode(long), load(tiny).encode(long))
 
-    def test_progress_counts_every_sentence_once(self, tiny_bert: Path) -> None:
-        done: list[int] = []
-        load(tiny_bert).encode(SENTENCES, 16, done.append)
-        assert (max(done), sum(done)) == (16, len(SENTENCES))
-
     def test_what_is_beyond_the_maximum_length_changes_nothing(self, tiny: Path) -> None:
         encoder = load(tiny)
         start = "the " * LONGEST  # at least that many tokens
@@ -231,29 +217,13 @@ class TestLoad:
         for name, tensor in second.model.state_dict().items():
             assert torch.equal(tensor, state[name])
 
-    def test_roberta_keeps_its_first_positions_for_padding(
-        self, tiny_roberta: Path, tmp_path: Path
-    ) -> None:
-        """Position numbers start after the padding id 1: 66 positions are 64 tokens."""
-        shutil.copytree(tiny_roberta, tmp_path, dirs_exist_ok=True)
-        change_json(tmp_path / "tokenizer_config.json", model_max_length=10**30)
-        encoder = load(tmp_path)
-        assert encoder.layout.max_length == LONGEST
-        assert np.isfinite(encoder.encode([" ".join(corpus()[:30])])).all()
-
     @pytest.mark.parametrize("kind", ["mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"])
-    def test_so_do_its_kin(self, kind: str) -> None:
+    def test_kin_of_roberta_keep_their_first_positions_for_padding(self, kind: str) -> None:
         """Padding id 1: two of the 66 positions are not for tokens."""
         config = AutoConfig.for_model(
             kind, vocab_size=20, max_position_embeddings=LONGEST + 2, pad_token_id=1, **SHAPE
         )
         assert _positions(untrained(config)) == LONGEST
-
-    def test_a_model_that_counts_no_positions_takes_the_tokenizers_limit(self) -> None:
-        config = AutoConfig.for_model(
-            "xlnet", vocab_size=20, d_model=WIDTH, n_layer=1, n_head=2, d_inner=WIDTH
-        )
-        assert _positions(untrained(config)) is None
 
     def test_the_tokenizers_limit_counts_where_it_is_lower(self, own: Path) -> None:
         change_json(own / "tokenizer_config.json", model_max_length=20)
@@ -294,12 +264,12 @@ class TestRefusals:
     def test_a_folder_without_a_model(self, tmp_path: Path) -> None:
         self.refused(tmp_path, r"no config\.json there; give a Hugging Face")
 
-    @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"model_type": "unheard-of"}', b"{}"])
+    @pytest.mark.parametrize("content", [b"{", b'{"model_type": "unheard-of"}'])
     def test_a_config_that_describes_no_model(self, own: Path, content: bytes) -> None:
         (own / "config.json").write_bytes(content)
         self.refused(own, "no model that can be loaded")
 
-    @pytest.mark.parametrize("kept", [0, 5, 100, 20_000])
+    @pytest.mark.parametrize("kept", [0, 20_000])
     def test_weights_that_are_cut_short(self, own: Path, kept: int) -> None:
         path = own / "model.safetensors"
         path.write_bytes(path.read_bytes()[:kept])
@@ -307,10 +277,6 @@ class TestRefusals:
 
     def test_missing_weights(self, own: Path) -> None:
         (own / "model.safetensors").unlink()
-        self.refused(own, "no model that can be loaded")
-
-    def test_weights_of_another_shape(self, own: Path) -> None:
-        change_json(own / "config.json", hidden_size=WIDTH * 2)
         self.refused(own, "no model that can be loaded")
 
     def test_weights_that_lack_a_layer_are_not_drawn_at_random(self, own: Path) -> None:
@@ -321,10 +287,6 @@ class TestRefusals:
         for path in own.glob("tokenizer*"):
             path.unlink()
         self.refused(own, r"has no vocabulary; add its tokenizer\.json to the folder")
-
-    def test_a_damaged_tokenizer(self, own: Path) -> None:
-        (own / "tokenizer.json").write_text("{", encoding="utf-8")
-        self.refused(own, "gives no tokenizer")
 
 
 class TestVersion:

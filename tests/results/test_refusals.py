@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from pipeline.results.metrics import scores_archive
 from tests.results.lab import result
-from tests.tiny import change_json
 
 if TYPE_CHECKING:
     from tests.results.lab import Project
@@ -38,19 +35,11 @@ class TestExitCode1WithOneSentence:
         project.add("info_nce")
         assert "bootstrap: 0 resamples" in self.refused(project, capsys, resamples=0)
 
-    def test_for_other_tasks(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        project.add("info_nce")
-        project.add("vicreg", tasks={"STS-B": 300, "STS12": 20})
-        assert "evaluate all encoders on the same tasks" in self.refused(project, capsys)
-
-    def test_for_other_data(self, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-        project.add("info_nce")
-        project.add("vicreg", data="senteval")
-        assert "has data senteval, info_nce/1 has sample" in self.refused(project, capsys)
-
     @pytest.mark.parametrize(
         ("other", "message"),
         [
+            ({"tasks": {"STS-B": 300, "STS12": 20}}, "evaluate all encoders on the same tasks"),
+            ({"data": "senteval"}, "has data senteval, info_nce/1 has sample"),
             ({"setting": "test"}, "has setting test, info_nce/1 has fast"),
             ({"classifier": "logistic"}, "has classifier logistic, info_nce/1 has mlp"),
             ({"label": "benchmark"}, "'MR': 'benchmark'}, info_nce/1 has {"),
@@ -58,7 +47,7 @@ class TestExitCode1WithOneSentence:
             ({"transfer": {}}, "has tasks STS-B, info_nce/1 has STS-B, MR"),
         ],
     )
-    def test_for_transfer_tasks_that_were_measured_otherwise(
+    def test_for_encoders_that_were_measured_otherwise(
         self,
         project: Project,
         capsys: pytest.CaptureFixture[str],
@@ -67,9 +56,7 @@ class TestExitCode1WithOneSentence:
     ) -> None:
         project.add("info_nce", transfer={"MR": 1.0})
         project.add("vicreg", **({"transfer": {"MR": 2.0}} | other))
-        sentence = self.refused(project, capsys)
-        assert message in sentence
-        assert "of the same data, with the same setting and classifier" in sentence
+        assert message in self.refused(project, capsys)
 
     def test_for_metrics_from_before_labels(
         self, project: Project, capsys: pytest.CaptureFixture[str]
@@ -114,7 +101,7 @@ class TestExitCode1WithOneSentence:
         (project.folder / "scores" / "vicreg" / "1.npz").unlink()
         assert "has no scores of STS-B" in self.refused(project, capsys)
 
-    @pytest.mark.parametrize("kept", [0, 10, 500, 3000])
+    @pytest.mark.parametrize("kept", [0, 500])
     def test_for_scores_that_are_cut_short(
         self, project: Project, capsys: pytest.CaptureFixture[str], kept: int
     ) -> None:
@@ -123,22 +110,6 @@ class TestExitCode1WithOneSentence:
         path = project.folder / "scores" / "vicreg" / "1.npz"
         path.write_bytes(path.read_bytes()[:kept])
         assert "vicreg/1.npz has no scores of STS-B that can be" in self.refused(project, capsys)
-
-    @settings(
-        max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-    )
-    @given(place=st.integers(0, 5_500))
-    def test_for_scores_with_a_flipped_bit_or_not_at_all(
-        self, project: Project, capsys: pytest.CaptureFixture[str], place: int
-    ) -> None:
-        """Some bits of the format mean nothing; no other way out than these two."""
-        project.add("vicreg")
-        project.add("vicreg_modified")
-        path = project.folder / "scores" / "vicreg" / "1.npz"
-        content = bytearray(path.read_bytes())
-        content[place % len(content)] ^= 4
-        path.write_bytes(content)
-        assert project.compare() in (0, 1)
 
     @pytest.mark.parametrize(
         ("cosine", "gold", "message"),
@@ -166,14 +137,6 @@ class TestExitCode1WithOneSentence:
             **arrays,
         )
         assert message in self.refused(project, capsys)
-
-    @pytest.mark.parametrize("objective", [[1], {"a": 1}, 7])
-    def test_for_an_objective_that_is_no_name(
-        self, project: Project, capsys: pytest.CaptureFixture[str], objective: object
-    ) -> None:
-        project.add("mhe")
-        change_json(project.folder / "metrics" / "mhe" / "1.json", objective=objective)
-        assert "mhe/1.json was measured on" in self.refused(project, capsys)
 
     def test_for_scores_in_the_metrics_that_are_not_finite(
         self, project: Project, capsys: pytest.CaptureFixture[str]
