@@ -217,8 +217,10 @@ class TestLoad:
         for name, tensor in second.model.state_dict().items():
             assert torch.equal(tensor, state[name])
 
-    @pytest.mark.parametrize("kind", ["mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"])
-    def test_kin_of_roberta_keep_their_first_positions_for_padding(self, kind: str) -> None:
+    @pytest.mark.parametrize(
+        "kind", ["roberta", "mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"]
+    )
+    def test_roberta_and_its_kin_keep_their_first_positions_for_padding(self, kind: str) -> None:
         """Padding id 1: two of the 66 positions are not for tokens."""
         config = AutoConfig.for_model(
             kind, vocab_size=20, max_position_embeddings=LONGEST + 2, pad_token_id=1, **SHAPE

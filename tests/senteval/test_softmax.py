@@ -77,17 +77,6 @@ def test_the_number_of_threads_is_put_back_and_does_not_change_what_is_learnt() 
         assert torch.equal(one.weights, other.weights)
 
 
-def test_first_weights_are_those_of_a_linear_layer_after_seeding() -> None:
-    rows = Rows.of(np.zeros((3, 7)), np.array([0, 1, 2]), torch.float64)
-    with torch.random.fork_rng():
-        torch.manual_seed(1111)
-        layer = torch.nn.Linear(7, 3)
-    weights = rows.initial_weights(1111)
-    assert torch.equal(weights[:, :7], layer.weight.detach().double())
-    assert torch.equal(weights[:, 7], layer.bias.detach().double())
-    assert not weights[:, 8:].any()
-
-
 def test_rows_that_are_too_few_to_hold_any_out_are_refused() -> None:
     features, labels = examples(18, classes=2)
     rows = Rows.of(features, labels, torch.float64)
