@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from pipeline.config.schema import SimulationParams
 from pipeline.objectives import OBJECTIVES
@@ -200,3 +201,21 @@ class TestAtMeans:
         assert further.any()
         assert closed_gate.any()
         assert not found.all()
+
+
+def test_pieces_that_cannot_be_vectorised_are_simulated_one_by_one() -> None:
+    """A number that is asked for while the piece runs is what vmap cannot give."""
+
+    def gate(views: Views) -> Tensor:
+        margin = 0.23 if float(views.cosine.sum()) < math.inf else 0.0
+        return margin_gate(views, margin, "cross_view")
+
+    mine = from_pieces(
+        "mine",
+        dissipation=gate,
+        weight=lambda views: hardest_only(views.cosine),
+        ratio=lambda views: fixed(views, 1.0),
+    )
+    found = mean_dissipation({"mine": mine(), "mpt": OBJECTIVES["mpt"]()}, SMALL)
+    np.testing.assert_array_equal(found["mine"].mean, found["mpt"].mean)
+    assert at_means("mine", mine(), SMALL).is_constant
