@@ -9,7 +9,11 @@ import torch
 from torch import Tensor
 
 from pipeline.config.schema import SimulationParams
-from pipeline.objectives import OBJECTIVES
+from pipeline.objectives import OBJECTIVES, from_pieces
+from pipeline.objectives.dissipation import margin_gate
+from pipeline.objectives.ratio import fixed
+from pipeline.objectives.views import Views
+from pipeline.objectives.weight import hardest_only
 from pipeline.paper.simulation.draws import Draws, negative_means, on_each, positive_means
 from pipeline.paper.simulation.numbers import (
     Estimate,
