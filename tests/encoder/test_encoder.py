@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pytest
@@ -27,6 +28,9 @@ from pipeline.encoder.folder import EncoderError, Pooling
 from pipeline.encoder.version import folder_version
 from pipeline.machine.files import WriteError
 from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 CLOSE = 1e-5  # float32, other order of sums
@@ -252,43 +256,52 @@ class TestLoad:
         assert encoder.layout.pooling == "mean"
 
 
-class TestRefusals:
-    def refused(self, folder: Path, message: str) -> None:
-        with pytest.raises(EncoderError, match=message) as caught:
-            load(folder)
-        assert str(caught.value).startswith(str(folder))
-        assert str(caught.value).endswith(".")
-        assert "\n" not in str(caught.value)
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a folder that is not there": (
+        shutil.rmtree,
+        "no folder here, and no model id that the hub gives",
+    ),
+    "no config": (
+        lambda folder: (folder / "config.json").unlink(),
+        r"no config\.json there; give a Hugging Face",
+    ),
+    "a config that is no JSON": (
+        lambda folder: (folder / "config.json").write_bytes(b"{"),
+        "no model that can be loaded",
+    ),
+    "a config of an unknown model": (
+        lambda folder: change_json(folder / "config.json", model_type="unheard-of"),
+        "no model that can be loaded",
+    ),
+    "weights that are cut short": (
+        lambda folder: os.truncate(folder / "model.safetensors", 20_000),
+        "no model that can be loaded",
+    ),
+    "missing weights": (
+        lambda folder: (folder / "model.safetensors").unlink(),
+        "no model that can be loaded",
+    ),
+    "weights that lack a layer, which is not drawn at random": (
+        lambda folder: change_json(folder / "config.json", num_hidden_layers=3),
+        r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.",
+    ),
+    "no tokenizer": (
+        lambda folder: [path.unlink() for path in folder.glob("tokenizer*")],
+        r"has no vocabulary; add its tokenizer\.json to the folder",
+    ),
+}
 
-    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        self.refused(tmp_path / "nowhere", "no folder here, and no model id that the hub gives")
 
-    def test_a_folder_without_a_model(self, tmp_path: Path) -> None:
-        self.refused(tmp_path, r"no config\.json there; give a Hugging Face")
-
-    @pytest.mark.parametrize("content", [b"{", b'{"model_type": "unheard-of"}'])
-    def test_a_config_that_describes_no_model(self, own: Path, content: bytes) -> None:
-        (own / "config.json").write_bytes(content)
-        self.refused(own, "no model that can be loaded")
-
-    @pytest.mark.parametrize("kept", [0, 20_000])
-    def test_weights_that_are_cut_short(self, own: Path, kept: int) -> None:
-        path = own / "model.safetensors"
-        path.write_bytes(path.read_bytes()[:kept])
-        self.refused(own, "no model that can be loaded")
-
-    def test_missing_weights(self, own: Path) -> None:
-        (own / "model.safetensors").unlink()
-        self.refused(own, "no model that can be loaded")
-
-    def test_weights_that_lack_a_layer_are_not_drawn_at_random(self, own: Path) -> None:
-        change_json(own / "config.json", num_hidden_layers=3)
-        self.refused(own, r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.")
-
-    def test_a_model_without_tokenizer_files(self, own: Path) -> None:
-        for path in own.glob("tokenizer*"):
-            path.unlink()
-        self.refused(own, r"has no vocabulary; add its tokenizer\.json to the folder")
+@pytest.mark.parametrize(("spoil", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_encoder_is_refused_in_one_sentence(
+    own: Path, spoil: Callable[[Path], object], message: str
+) -> None:
+    spoil(own)
+    with pytest.raises(EncoderError, match=message) as caught:
+        load(own)
+    assert str(caught.value).startswith(str(own))
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
 
 
 class TestVersion:
