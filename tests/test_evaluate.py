@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from pipeline.encoder.version import folder_version
@@ -63,15 +62,6 @@ class TestFiles:
         assert score["pairs"] == score["subsets"]["test"]["pairs"] == 300
         assert score["spearman"] == content["average"] > 40
         assert content["transfer"]["TREC"]["accuracy"] > 100 / 6
-
-    def test_quantiles_are_those_of_the_cosines(self, written: Path, content: Any) -> None:
-        with np.load(written / "first.npz") as archive:
-            cosine, gold = archive["STS-B/cosine"], archive["STS-B/gold"]
-        quantiles = content["cosine_quantiles"]
-        assert (cosine.shape, gold.shape, len(quantiles)) == ((300,), (300,), 101)
-        assert quantiles[0] == pytest.approx(cosine.min(), abs=1e-6)
-        assert quantiles[50] == pytest.approx(np.median(cosine), abs=1e-6)
-        assert quantiles[100] == pytest.approx(cosine.max(), abs=1e-6)
 
 
 def test_an_encoder_of_triad_is_named_by_objective_and_seed(tmp_path: Path) -> None:

@@ -256,13 +256,21 @@ class TestLoad:
         assert encoder.layout.pooling == "mean"
 
 
+def without(pattern: str) -> Callable[[Path], None]:
+    def remove(folder: Path) -> None:
+        for path in folder.glob(pattern):
+            path.unlink()
+
+    return remove
+
+
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "a folder that is not there": (
         shutil.rmtree,
         "no folder here, and no model id that the hub gives",
     ),
     "no config": (
-        lambda folder: (folder / "config.json").unlink(),
+        without("config.json"),
         r"no config\.json there; give a Hugging Face",
     ),
     "a config that is no JSON": (
@@ -278,7 +286,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         "no model that can be loaded",
     ),
     "missing weights": (
-        lambda folder: (folder / "model.safetensors").unlink(),
+        without("model.safetensors"),
         "no model that can be loaded",
     ),
     "weights that lack a layer, which is not drawn at random": (
@@ -286,7 +294,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.",
     ),
     "no tokenizer": (
-        lambda folder: [path.unlink() for path in folder.glob("tokenizer*")],
+        without("tokenizer*"),
         r"has no vocabulary; add its tokenizer\.json to the folder",
     ),
 }

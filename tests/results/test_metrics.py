@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.results.metrics import Measured, average_label, data_name, metrics, scores_archive
+from pipeline.results.metrics import Measured, average_label, data_name, metrics
 from pipeline.senteval.benchmark import Result
 from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore
 from pipeline.senteval.transfer import TransferResult, TransferScore
@@ -97,22 +97,5 @@ def test_a_half_that_did_not_run_leaves_no_figures() -> None:
     assert set(sts) == always | {"sts", "average", "average_label", "cosine_quantiles"}
 
 
-def test_wall_times_are_not_written() -> None:
-    slow, fast = (
-        metrics(MEASURED, result(transfer=(transfer_score("MR", 80, seconds),)), SAMPLE)
-        for seconds in (100, 1)
-    )
-    assert slow == fast
-
-
 def test_downstream_is_named_after_its_parent() -> None:
     assert data_name(Path("senteval/downstream")) == data_name(Path("senteval")) == "senteval"
-
-
-def test_scores_keep_each_tasks_pairs_apart(tmp_path: Path) -> None:
-    scores = StsResult((task_score("STS12", [0.0, 0.1, 0.2]),), ())
-    path = tmp_path / "scores.npz"
-    path.write_bytes(scores_archive(scores))
-    with np.load(path) as archive:
-        assert archive["STS12/cosine"].tolist() == [0.0, 0.1, 0.2]
-        assert archive["STS12/gold"].tolist() == [1.0, 2.0, 3.0]

@@ -89,19 +89,6 @@ def test_settings_are_those_of_the_field() -> None:
     assert DECAYS == unbatched.STRENGTHS
 
 
-def test_the_first_outer_folds_alone_are_those_of_the_whole() -> None:
-    features, labels = examples(90, classes=2)
-    whole = classify({"all": features}, {"all": labels}, METHODS["adam"])
-    method = dataclasses.replace(METHODS["adam"], outer_folds=2)
-    part = classify({"all": features}, {"all": labels}, method)
-    assert part.strengths == whole.strengths[:2]
-    for ours, theirs in zip(part.predictions, whole.predictions[:2], strict=True):
-        assert np.array_equal(ours, theirs)
-
-
-# What is trained together must not matter.
-
-
 @pytest.mark.parametrize(
     ("parts", "classifier"),
     [(("all",), "mlp"), (("train", "test"), "logistic"), (("train", "dev", "test"), "mlp")],

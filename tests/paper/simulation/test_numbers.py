@@ -91,25 +91,6 @@ def test_a_gates_standard_error_is_binomial(simulated: dict[str, Estimate]) -> N
     np.testing.assert_allclose(one.standard_error, expected, atol=1e-12)
 
 
-def test_angles_have_the_means_and_deviations_asked_for() -> None:
-    draws = Draws.of(dataclasses.replace(PAPER, batches=20_000), torch.float64)
-    angle = draws.cosine(1.0, 1.5).arccos()
-    diagonal = torch.eye(128, dtype=torch.bool).expand_as(angle)
-    for angles, mean, deviation in (
-        (angle[diagonal], 1.0, 0.05),
-        (angle[~diagonal], 1.5, 0.1),
-    ):
-        assert float(angles.mean()) == pytest.approx(mean, abs=0.002)
-        assert float(angles.std()) == pytest.approx(deviation, rel=0.02)
-
-
-def test_every_grid_point_sees_the_same_draws() -> None:
-    """A gate can only open as the positives move away, whatever the batch."""
-    gate = mean_dissipation({"mpt": OBJECTIVES["mpt"]()}, SMALL)["mpt"].mean
-    below = negative_means(SMALL.grid) < 3 * math.pi / 4  # beyond it, cosines fold back at pi
-    assert (np.diff(gate[below], axis=1) >= 0).all()
-
-
 def test_an_objectives_estimate_does_not_depend_on_its_company() -> None:
     both = mean_dissipation({name: OBJECTIVES[name]() for name in ("met", "arccon")}, SMALL)
     alone = mean_dissipation({"arccon": OBJECTIVES["arccon"]()}, SMALL)
@@ -153,17 +134,6 @@ class TestHardestShare:
         )
         np.testing.assert_array_equal(near.every, far.every)
         assert (near.open_batches < far.open_batches).any()
-
-    def test_it_is_undefined_only_where_no_batch_is_open(self) -> None:
-        shares = hardest_share(SMALL)
-        assert (shares.open_batches == 0).any()
-        np.testing.assert_array_equal(np.isnan(shares.open), shares.open_batches == 0)
-
-    def test_where_every_batch_is_open_both_means_are_one(self) -> None:
-        shares = hardest_share(SMALL)
-        whole = shares.open_batches == Draws.count(SMALL)
-        assert whole.any()
-        np.testing.assert_array_equal(shares.open[whole], shares.every[whole])
 
 
 class TestAtMeans:
