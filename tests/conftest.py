@@ -1,26 +1,29 @@
 """The order of the tests, and tiny backbones, once a session; see tests/tiny.py."""
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.tiny import write_bert, write_roberta
 
+# They start pipelines, clusters and processes. Those that take longest come first, so that no
+# process of pytest-xdist is left alone with one.
+LONGEST = (
+    "tests/test_pipeline.py",
+    "tests/embedding/test_ray.py",
+    "tests/training/test_processes.py",
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take longest come first, so that no process is left alone with one."""
+    """Files stay together, the longest first."""
 
-    def slow(of_file: Sequence[pytest.Item]) -> int:
-        return sum(item.get_closest_marker("slow") is not None for item in of_file)
+    def place(item: pytest.Item) -> int:
+        file = item.nodeid.partition("::")[0]
+        return LONGEST.index(file) if file in LONGEST else len(LONGEST)
 
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    items[:] = [
-        item for of_file in sorted(files.values(), key=slow, reverse=True) for item in of_file
-    ]
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")

@@ -73,8 +73,10 @@ def test_a_folder_is_copied_task_by_task(tmp_path: Path, out: Path) -> None:
     assert [path.name for path in out.parent.iterdir()] == ["senteval"]
 
 
-@pytest.mark.parametrize("suffix", ARCHIVES)
-@pytest.mark.parametrize("above", ["", "./", "SentEval/data/downstream/"])
+@pytest.mark.parametrize(
+    ("suffix", "above"),
+    [*((suffix, "") for suffix in ARCHIVES), (".tar", "./"), (".zip", "SentEval/data/downstream/")],
+)
 def test_every_kind_of_archive_gives_the_same_folder(
     suffix: str, above: str, tmp_path: Path, out: Path
 ) -> None:
@@ -91,12 +93,6 @@ def test_a_link_within_an_archive_is_followed(tmp_path: Path, out: Path) -> None
     fetch(str(pack(tmp_path / "a.tar", files, *links)), out)
     copied = contents(out)
     assert copied["MR/rt-polarity.neg"] == copied["MR/rt-polarity.pos"]
-
-
-def test_an_empty_folder_may_be_filled(out: Path) -> None:
-    out.mkdir()
-    fetch(str(SAMPLE), out)
-    assert (out / "MR").is_dir()
 
 
 @needs_real_data
@@ -121,18 +117,17 @@ def test_the_terminal_says_what_came_and_what_is_not_the_benchmark(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("suffix", "name", "said"),
     [
-        ("/etc/MR/rt-polarity.pos", "'/etc/MR/rt-polarity.pos', which lies outside"),
-        ("../MR/rt-polarity.pos", r"'\.\./MR/rt-polarity.pos', which lies outside"),
-        ("MR/../../x", r"'MR/\.\./\.\./x', which lies outside"),
-        (r"MR\..\..\x", "which lies outside of the archive; it is not to be trusted"),
-        ("C:/MR/x", "'C:/MR/x', which lies outside"),
+        (".tar", "/etc/MR/rt-polarity.pos", "'/etc/MR/rt-polarity.pos', which lies outside"),
+        (".tar", "../MR/rt-polarity.pos", r"'\.\./MR/rt-polarity.pos', which lies outside"),
+        (".zip", "MR/../../x", r"'MR/\.\./\.\./x', which lies outside"),
+        (".zip", r"MR\..\..\x", "which lies outside of the archive; it is not to be trusted"),
+        (".zip", "C:/MR/x", "'C:/MR/x', which lies outside"),
     ],
 )
-@pytest.mark.parametrize("suffix", [".tar", ".zip"])
 def test_a_path_out_of_the_archive(
-    name: str, said: str, suffix: str, tmp_path: Path, out: Path
+    suffix: str, name: str, said: str, tmp_path: Path, out: Path
 ) -> None:
     refused(pack(tmp_path / f"a{suffix}", TASKS | {name: b"x"}), out, said)
 
@@ -163,13 +158,10 @@ def test_a_link_in_a_zip(tmp_path: Path, out: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ARCHIVES)
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_an_archive_that_was_cut_short(
-    suffix: str, share: float, tmp_path: Path, out: Path
-) -> None:
+def test_an_archive_that_was_cut_short(suffix: str, tmp_path: Path, out: Path) -> None:
     path = pack(tmp_path / f"archive{suffix}", TASKS)
     content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
+    path.write_bytes(content[: len(content) // 2])
     refused(path, out, rf"source: .*archive{suffix} is damaged or cut short \(.*\); fetch it again")
 
 
@@ -190,13 +182,6 @@ def test_a_task_that_lacks_a_file_or_has_an_empty_one(tmp_path: Path, out: Path)
     refused(pack(tmp_path / "a.tar", empty), out, r"^\S*a\.tar/MR/rt-polarity\.neg was cut short")
     lacking = {name: content for name, content in TASKS.items() if not name.endswith("neg")}
     refused(pack(tmp_path / "b.tar", lacking), out, r"^\S*b\.tar/MR/rt-polarity\.neg is missing")
-
-
-@needs_real_data
-def test_a_truncated_published_file(tmp_path: Path, out: Path) -> None:
-    content = (REAL / "TREC" / "TREC_10.label").read_bytes()
-    cut = TASKS | {"TREC/TREC_10.label": content[: len(content) // 2]}
-    refused(pack(tmp_path / "a.zip", cut), out, r"TREC_10\.label was cut short: it has 2\d\d lines")
 
 
 def test_a_source_that_is_none(tmp_path: Path, out: Path) -> None:

@@ -1,6 +1,5 @@
 """conf/: every profile, overlay and documented experiment composes into a valid params.yaml."""
 
-import dataclasses
 import itertools
 import re
 import shlex

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.data.hub import HubError, fetch, is_file, reason
+from pipeline.data.hub import HubError, fetch, is_file
 
 
 @pytest.mark.parametrize("name", ["owner/name/file.txt", "owner/name/a/b/file.tar"])
@@ -20,10 +20,3 @@ def test_anything_else_is_none(name: str) -> None:
     assert not is_file(name)
     with pytest.raises(HubError, match="is no file on the hub; name one as hf://datasets/<owner>"):
         fetch(name, None)
-
-
-def test_a_reason_is_one_short_line() -> None:
-    assert reason(ValueError("first.\nsecond")) == "first"
-    assert reason(ValueError()) == ""
-    assert len(reason(ValueError("x" * 1000))) == 200
-    assert reason(FileNotFoundError("two pages")) == "no such file there, or no access to it"

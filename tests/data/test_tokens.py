@@ -49,11 +49,6 @@ def test_ids_are_as_small_as_the_vocabulary_allows(
     assert arrays[0].tolist() == [0, vocabulary - 1]
 
 
-def test_an_id_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(OverflowError):
-        TokenArrays.of([[1 << 16]], vocabulary=100)
-
-
 def test_what_is_loaded_is_mapped_and_read_only(folder: Path) -> None:
     arrays = TokenArrays.load(folder)
     assert isinstance(arrays.ids.base, np.memmap)
@@ -76,17 +71,6 @@ def test_indices_count_from_both_ends_and_stop_there(folder: Path) -> None:
     for index in (4, -5):
         with pytest.raises(IndexError, match=f"sentence {index} of 4"):
             arrays[index]
-
-
-def test_where_keeps_the_order() -> None:
-    arrays = TokenArrays.of(SENTENCES, vocabulary=10)
-    assert lists(arrays.where(np.array([True, True, False, True]))) == [[2, 9, 3], [], [2, 3]]
-    assert lists(arrays.where(np.zeros(4, np.bool_))) == []
-
-
-def test_parts_are_joined_in_their_order() -> None:
-    parts = [TokenArrays.of(part, vocabulary=10) for part in (SENTENCES, [], SENTENCES[:1])]
-    assert lists(TokenArrays.concatenate(parts)) == [*SENTENCES, *SENTENCES[:1]]
 
 
 @pytest.mark.parametrize("name", ["ids.npy", "offsets.npy"])
@@ -123,8 +107,3 @@ def test_files_at_odds_are_refused(
     np.save(folder / name, content)
     with pytest.raises(TokensError, match=f"{message}.*{AGAIN}"):
         TokenArrays.load(folder)
-
-
-def test_arrays_at_odds_are_refused_in_memory_too() -> None:
-    with pytest.raises(TokensError, match="token arrays: offsets go from 0 to 2"):
-        TokenArrays(np.zeros(3, np.uint16), np.array([0, 2]))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    import pytest
+
 CHUNK = 8
 SENTENCES = [
     *corpus()[:15],
@@ -71,10 +73,45 @@ def embeddings(path: Path) -> np.ndarray:
     return np.stack(column.to_numpy())
 
 
-def one_line(err: str) -> str:
-    (line,) = err.splitlines()
-    assert line.startswith("embed: ")
-    return line.removeprefix("embed: ")
+@dataclass
+class Run:
+    """The command on one input, and what it says."""
+
+    source: Path
+    output: Path
+    encoder: Path
+    said: pytest.CaptureFixture[str]
+
+    @property
+    def folder(self) -> Path:
+        return self.output.parent
+
+    @property
+    def parts(self) -> Path:
+        return self.output.with_name(f"{self.output.name}.parts")
+
+    def __call__(self, *more: str) -> int:
+        return embed(self.source, self.output, self.encoder, *more)
+
+    def refused(self, *more: str) -> str:
+        """The one sentence of a run that ends with status 1."""
+        self.said.readouterr()
+        assert self(*more) == 1
+        (line,) = self.said.readouterr().err.splitlines()
+        assert line.startswith("embed: ")
+        return line.removeprefix("embed: ")
+
+    def stopped(self, fake: FakeEncoder, after: int = 1) -> None:
+        """By Ctrl-C, so many chunks being finished."""
+
+        def watch() -> None:
+            if len(fake.seen) > after:
+                raise KeyboardInterrupt
+
+        fake.watch = watch
+        assert self() == 130
+        fake.watch = lambda: None
+        fake.seen.clear()
 
 
 @dataclass

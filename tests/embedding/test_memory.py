@@ -31,15 +31,16 @@ def traced() -> Iterator[None]:
 
 
 # Unpacking .xz takes the 8 MB that its packer looked back over, whatever the file's size.
-@pytest.mark.parametrize(("source", "bound"), [("in.txt", 4), ("in.txt.gz", 4), ("in.txt.xz", 12)])
-@pytest.mark.parametrize("output", ["out.npy", "out.parquet"])
+@pytest.mark.parametrize(
+    ("source", "output", "bound"), [("in.txt.gz", "out.npy", 4), ("in.txt.xz", "out.parquet", 12)]
+)
 def test_python_holds_no_more_than_some_chunks(
     fake: FakeEncoder,
     tiny_bert: Path,
     tmp_path: Path,
     source: str,
-    bound: int,
     output: str,
+    bound: int,
     traced: None,
 ) -> None:
     path = write_text(tmp_path / source, sentences())

@@ -111,13 +111,13 @@ def cluster() -> Iterator[Cluster]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.verify)])
 def test_a_local_cluster_goes_on_with_a_run_and_gives_the_same_embeddings_in_order(
-    tiny_bert: Path, tmp_path: Path, cluster: Cluster
+    tiny_bert: Path, tmp_path: Path, cluster: Cluster, workers: str
 ) -> None:
     source, output = write_text(tmp_path / "in.txt.xz"), tmp_path / "out.npy"
     stopped_after_one_chunk(source, output, tiny_bert)
-    assert cluster.embed(source, output, tiny_bert, "--workers", "2") == 0, cluster.err
+    assert cluster.embed(source, output, tiny_bert, "--workers", workers) == 0, cluster.err
     found = np.load(output)
     assert np.abs(found - reference(tiny_bert)).max() < CLOSE
     assert not parts_folder(output).exists()
@@ -158,7 +158,7 @@ sys.exit(code)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_cluster_of_two_machines_reads_and_writes_parquet(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,7 +187,7 @@ sys.exit(embed.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_worker_with_another_encoder_ends_the_run_with_one_sentence(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster
 ) -> None:
@@ -203,7 +203,7 @@ def test_a_worker_with_another_encoder_ends_the_run_with_one_sentence(
     assert cluster.is_gone()
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_an_interrupted_cluster_ends_and_keeps_the_finished_chunks(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster
 ) -> None:
@@ -230,7 +230,7 @@ def test_an_interrupted_cluster_ends_and_keeps_the_finished_chunks(
     assert cluster.is_gone()
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_an_address_where_no_cluster_answers_is_one_sentence(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster
 ) -> None:

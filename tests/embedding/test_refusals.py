@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,31 +10,20 @@ import pyarrow as pa
 import pytest
 import torch
 
-from tests.embedding.lab import (
-    FakeEncoder,
-    embed,
-    one_line,
-    table,
-    write_parquet,
-    write_text,
-)
+from tests.embedding.lab import FakeEncoder, Run, table, write_parquet, write_text
 from tests.tiny import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-Said = pytest.CaptureFixture[str]
 
-
-def refused(said: Said, source: Path, output: Path, encoder: Path, *more: str) -> str:
-    """The sentence; the folders of input and output are as they were."""
-    places = [path.parent for path in (source, output) if path.parent.is_dir()]
-    before = [contents(place) for place in places]
-    said.readouterr()
-    assert embed(source, output, encoder, *more) == 1
-    assert [contents(place) for place in places] == before
-    return one_line(said.readouterr().err)
+def refused(run: Run, *more: str) -> str:
+    """The sentence; the folder of input and output is as it was."""
+    before = contents(run.folder)
+    said = run.refused(*more)
+    assert contents(run.folder) == before
+    return said
 
 
 def bad_bytes(*values: bytes) -> pa.Array:
@@ -135,180 +123,117 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_input_that_cannot_be_read_is_named_with_the_row(
-    tiny_bert: Path, tmp_path: Path, capsys: Said, fake: FakeEncoder, case: Case
+    fake: FakeEncoder, run: Run, case: Case
 ) -> None:
-    case.write(tmp_path / case.name)
-    said = refused(capsys, tmp_path / case.name, tmp_path / "out.npy", tiny_bert, *case.more)
-    assert re.match(case.expected, said)
+    (run.folder / "given").mkdir()
+    run.source = run.folder / "given" / case.name
+    case.write(run.source)
+    assert re.match(case.expected, refused(run, *case.more))
 
 
 class TestParquetOutput:
-    def test_a_column_of_the_embeddings_name_is_refused(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said, fake: FakeEncoder
-    ) -> None:
+    def test_a_column_of_the_embeddings_name(self, fake: FakeEncoder, run: Run) -> None:
         rows = table().append_column("embedding", table()["id"])
-        source = write_parquet(tmp_path / "in.parquet", rows)
-        said = refused(capsys, source, tmp_path / "out.parquet", tiny_bert)
-        assert said.startswith("INPUT: a column is called 'embedding' already")
-        assert embed(source, tmp_path / "out.npy", tiny_bert) == 0
+        run.source = write_parquet(run.folder / "in.parquet", rows)
+        run.output = run.folder / "out.parquet"
+        assert refused(run).startswith("INPUT: a column is called 'embedding' already")
+        run.output = run.folder / "out.npy"
+        assert run() == 0
 
-    def test_files_of_other_columns_are_refused(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said, fake: FakeEncoder
-    ) -> None:
-        (tmp_path / "in").mkdir()
-        write_parquet(tmp_path / "in" / "a.parquet")
-        write_parquet(tmp_path / "in" / "b.parquet", table().drop_columns("id"))
-        said = refused(capsys, tmp_path / "in", tmp_path / "out.parquet", tiny_bert)
-        assert re.match(r"INPUT: \S+b.parquet has other columns or types than \S+a.parquet", said)
-        assert embed(tmp_path / "in", tmp_path / "out.npy", tiny_bert) == 0
+    def test_files_of_other_columns(self, fake: FakeEncoder, run: Run) -> None:
+        run.source, run.output = run.folder / "in", run.folder / "out.parquet"
+        run.source.mkdir()
+        write_parquet(run.source / "a.parquet")
+        write_parquet(run.source / "b.parquet", table().drop_columns("id"))
+        assert re.match(
+            r"INPUT: \S+b.parquet has other columns or types than \S+a.parquet", refused(run)
+        )
+        run.output = run.folder / "out.npy"
+        assert run() == 0
 
 
 class TestOutput:
-    @pytest.fixture
-    def source(self, tmp_path: Path) -> Path:
-        return write_text(tmp_path / "in.txt")
+    def test_an_unknown_format(self, run: Run) -> None:
+        run.output = run.folder / "out.csv"
+        assert refused(run).endswith("is of an unknown format; give a name in .npy or .parquet.")
 
-    def test_an_unknown_format(
-        self, tiny_bert: Path, tmp_path: Path, source: Path, capsys: Said
-    ) -> None:
-        said = refused(capsys, source, tmp_path / "out.csv", tiny_bert)
-        assert said.endswith("is of an unknown format; give a name in .npy or .parquet.")
+    def test_one_that_exists(self, run: Run) -> None:
+        run.output.write_text("something else")
+        assert refused(run) == f"OUTPUT: {run.output} exists; remove it, or name another."
 
-    @pytest.mark.parametrize("output", ["out.npy", "out.parquet"])
-    def test_one_that_exists_is_kept(
-        self, tiny_bert: Path, tmp_path: Path, source: Path, capsys: Said, output: str
-    ) -> None:
-        (tmp_path / output).write_text("something else")
-        said = refused(capsys, source, tmp_path / output, tiny_bert)
-        assert said == f"OUTPUT: {tmp_path / output} exists; remove it, or name another."
+    def test_a_folder(self, run: Run) -> None:
+        run.output.mkdir()
+        assert refused(run).endswith("out.npy is a folder; name a file.")
 
-    def test_a_folder(self, tiny_bert: Path, tmp_path: Path, source: Path, capsys: Said) -> None:
-        (tmp_path / "out.npy").mkdir()
-        said = refused(capsys, source, tmp_path / "out.npy", tiny_bert)
-        assert said.endswith("out.npy is a folder; name a file.")
+    def test_a_folder_of_parts_that_is_something_else(self, run: Run) -> None:
+        run.parts.mkdir()
+        (run.parts / "diary").touch()
+        assert refused(run).endswith(
+            "out.npy.parts is not of an unfinished run; move it, or name another."
+        )
 
-    def test_a_folder_of_parts_that_is_something_else(
-        self, tiny_bert: Path, tmp_path: Path, source: Path, capsys: Said
-    ) -> None:
-        (tmp_path / "out.npy.parts").mkdir()
-        (tmp_path / "out.npy.parts" / "diary").touch()
-        said = refused(capsys, source, tmp_path / "out.npy", tiny_bert)
-        assert said.endswith("out.npy.parts is not of an unfinished run; move it, or name another.")
-
-    def test_the_input_itself_and_its_folder(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said
-    ) -> None:
-        folder = tmp_path / "in"
+    def test_the_input_itself_and_its_folder(self, run: Run) -> None:
+        folder = run.folder / "in"
         folder.mkdir()
-        source = write_parquet(folder / "in.parquet")
-        for given in (source, folder):
-            said = refused(capsys, given, source, tiny_bert)
-            assert said == f"OUTPUT: {source} lies in INPUT, {given}; write elsewhere."
+        run.output = write_parquet(folder / "in.parquet")
+        for given in (run.output, folder):
+            run.source = given
+            assert refused(run) == f"OUTPUT: {run.output} lies in INPUT, {given}; write elsewhere."
 
-    def test_the_encoders_folder(self, own: Path, source: Path, capsys: Said) -> None:
-        said = refused(capsys, source, own / "out.npy", own)
-        assert said == f"OUTPUT: {own / 'out.npy'} lies in --encoder, {own}; write elsewhere."
-
-    def test_a_place_that_must_not_be_written_to(
-        self,
-        tiny_bert: Path,
-        tmp_path: Path,
-        source: Path,
-        capsys: Said,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        monkeypatch.setattr(os, "access", lambda place, _: place != tmp_path)
-        said = refused(capsys, source, tmp_path / "out.npy", tiny_bert)
-        assert said.startswith("OUTPUT: ")
-        assert "cannot be written: no right to write in" in said
+    def test_the_encoders_folder(self, own: Path, run: Run) -> None:
+        run.encoder, run.output = own, own / "out.npy"
+        assert refused(run) == f"OUTPUT: {run.output} lies in --encoder, {own}; write elsewhere."
 
     @pytest.mark.parametrize(("output", "needed"), [("out.npy", "5.6"), ("out.parquet", "11.3")])
     def test_a_disk_without_room_is_told_before_the_work(
         self,
         fake: FakeEncoder,
-        tiny_bert: Path,
-        tmp_path: Path,
-        source: Path,
-        capsys: Said,
+        run: Run,
         monkeypatch: pytest.MonkeyPatch,
         output: str,
         needed: str,
     ) -> None:
-        fake.dimension = 64_000_000
+        fake.dimension, run.output = 64_000_000, run.folder / output
         monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(9, 9, 9))
-        said = refused(capsys, source, tmp_path / output, tiny_bert)
-        assert re.search(rf"needs {needed} GB more and \S+ has 0.0 GB; make room", said)
+        assert re.search(rf"needs {needed} GB more and \S+ has 0.0 GB; make room", refused(run))
 
 
 class TestEncoder:
-    def test_a_text_or_a_missing_folder(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said
-    ) -> None:
-        source = write_text(tmp_path / "in.txt")
-        for given in (source, tmp_path / "nowhere", tmp_path):
-            said = refused(capsys, source, tmp_path / "out.npy", given)
-            assert said.startswith(f"--encoder: {given} is no encoder's folder (it has no")
+    def test_a_text_or_a_missing_folder(self, run: Run) -> None:
+        for given in (run.source, run.folder / "nowhere", run.folder):
+            run.encoder = given
+            expected = f"--encoder: {given} is no encoder's folder (it has no"
+            assert refused(run).startswith(expected)
 
-    def test_a_device_that_is_not_there(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said
-    ) -> None:
-        source = write_text(tmp_path / "in.txt")
-        said = refused(capsys, source, tmp_path / "out.npy", tiny_bert, "--device", "gpu")
-        assert said.startswith("device: 'gpu' cannot be used here")
-
-    @pytest.mark.parametrize(("value", "dtype"), [(1e5, "float16"), (float("nan"), "float32")])
+    @pytest.mark.parametrize(
+        ("value", "dtype", "row"), [(1e5, "float16", 3), (float("nan"), "float32", 1)]
+    )
     def test_numbers_that_the_type_cannot_hold(
-        self,
-        fake: FakeEncoder,
-        tiny_bert: Path,
-        tmp_path: Path,
-        capsys: Said,
-        value: float,
-        dtype: str,
+        self, fake: FakeEncoder, run: Run, value: float, dtype: str, row: int
     ) -> None:
         fake.value = value
-        source = write_text(tmp_path / "in.txt", ["", "", "a"] if dtype == "float16" else ["a"])
-        assert embed(source, tmp_path / "out.npy", tiny_bert, "--dtype", dtype) == 1
-        row = 3 if dtype == "float16" else 1
-        said = one_line(capsys.readouterr().err)
-        assert said.startswith(f"--dtype: {dtype} cannot hold the embedding of row {row}, which")
+        write_text(run.source, ["", "", "a"] if row == 3 else ["a"])
+        assert run.refused("--dtype", dtype).startswith(
+            f"--dtype: {dtype} cannot hold the embedding of row {row}, which"
+        )
 
-    def test_a_batch_that_the_device_has_no_memory_for(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, capsys: Said
-    ) -> None:
+    def test_a_batch_that_the_device_has_no_memory_for(self, fake: FakeEncoder, run: Run) -> None:
         def exhausted() -> None:
             raise torch.OutOfMemoryError("CUDA out of memory.")
 
         fake.watch = exhausted
-        assert embed(write_text(tmp_path / "in.txt"), tmp_path / "out.npy", tiny_bert) == 1
-        said = one_line(capsys.readouterr().err)
-        assert said.startswith("--batch-size: 4 sentences at a time do not fit the device's memory")
+        assert run.refused().startswith(
+            "--batch-size: 4 sentences at a time do not fit the device's memory"
+        )
 
 
 class TestOptions:
-    @pytest.mark.parametrize("address", ["somewhere", "ray://host:1", "host:port", ""])
-    def test_what_is_no_address(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said, address: str
-    ) -> None:
-        source = write_text(tmp_path / "in.txt")
-        said = refused(capsys, source, tmp_path / "out.npy", tiny_bert, "--ray", address)
+    @pytest.mark.parametrize("address", ["ray://host:1", "host:port"])
+    def test_what_is_no_address(self, run: Run, address: str) -> None:
+        said = refused(run, "--ray", address)
         assert said.startswith(f"--ray: {address!r} is no address; give local, auto or HOST:PORT")
 
     @pytest.mark.parametrize(("option", "value"), [("--workers", "2"), ("--gpus-per-worker", "0")])
-    def test_workers_without_a_cluster(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said, option: str, value: str
-    ) -> None:
-        source = write_text(tmp_path / "in.txt")
-        said = refused(capsys, source, tmp_path / "out.npy", tiny_bert, option, value)
+    def test_workers_without_a_cluster(self, run: Run, option: str, value: str) -> None:
+        said = refused(run, option, value)
         assert said == f"{option}: it is for a cluster's workers; give --ray ADDRESS too."
-
-    @pytest.mark.parametrize(
-        "more",
-        [["--chunk", "0"], ["--batch-size", "x"], ["--gpus-per-worker", "2"], ["--dtype", "int8"]],
-    )
-    def test_values_out_of_range_are_refused_by_the_parser(
-        self, tiny_bert: Path, tmp_path: Path, capsys: Said, more: list[str]
-    ) -> None:
-        with pytest.raises(SystemExit):
-            embed(tmp_path / "in.txt", tmp_path / "out.npy", tiny_bert, *more)
-        assert f"argument {more[0]}:" in capsys.readouterr().err

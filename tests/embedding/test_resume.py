@@ -16,21 +16,11 @@ import numpy as np
 import pytest
 
 from pipeline.embedding.parts import Parts
-from tests.embedding.lab import (
-    CHUNK,
-    SENTENCES,
-    FakeEncoder,
-    embed,
-    one_line,
-    write_parquet,
-    write_text,
-)
+from tests.embedding.lab import CHUNK, SENTENCES, FakeEncoder, Run, embed, write_parquet, write_text
 from tests.tiny import ROOT, contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-OUTPUTS = ("out.npy", "out.parquet")
 
 
 class Stop:
@@ -67,30 +57,43 @@ class Stop:
         return watched
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("output", ["out.npy", "out.parquet"])
 def test_stopped_before_any_step_it_goes_on_to_the_same_bytes(
-    fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, output: str
+    fake: FakeEncoder, run: Run, output: str
 ) -> None:
-    source = write_text(tmp_path / "in.txt")
-    (tmp_path / "whole").mkdir()
-    assert embed(source, tmp_path / "whole" / output, tiny_bert) == 0
-    whole = contents(tmp_path / "whole")
-    stopped = []
+    def embedding(folder: Path) -> int:
+        return embed(run.source, folder / output, run.encoder)
+
+    (run.folder / "whole").mkdir()
+    assert embedding(run.folder / "whole") == 0
+    whole = contents(run.folder / "whole")
+    stopped = set()
     for at in range(1000):
-        stop, folder = Stop(at), tmp_path / str(at)
+        stop, folder = Stop(at), run.folder / str(at)
         folder.mkdir()
         with pytest.MonkeyPatch.context() as patch:
             stop.install(patch)
-            code = embed(source, folder / output, tiny_bert)
+            code = embedding(folder)
         if not stop.where:
             break
-        stopped.append(stop.where)
+        stopped.add(stop.where)
         assert code == 130
         # Before the folder of parts is removed, nothing is left to do but that.
-        assert embed(source, folder / output, tiny_bert) == (stop.where == "rmdir")
+        assert embedding(folder) == (stop.where == "rmdir")
         assert contents(folder) == whole
-    assert stopped.count("_put") == 3
-    assert {name for _, name in Stop.STEPS} == set(stopped)
+    assert {name for _, name in Stop.STEPS} == stopped
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_encodes_no_chunk_again(
+    fake: FakeEncoder, run: Run
+) -> None:
+    run.stopped(fake)
+    assert run.said.readouterr().err == (
+        "embed: interrupted; the same command goes on after the last finished chunk.\n"
+    )
+    assert not run.output.exists()
+    assert run("--batch-size", "2") == 0  # another one may go on
+    assert len(fake.seen) == 2  # of three chunks
 
 
 def end_in_half_a_line(parts: Path) -> None:
@@ -98,212 +101,103 @@ def end_in_half_a_line(parts: Path) -> None:
         listing.write(b"1")
 
 
-class TestChunks:
-    @pytest.mark.parametrize("done", [0, 1, 2])
-    def test_finished_ones_are_not_encoded_again(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, done: int
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        fake.watch = interrupt(fake, after=done)
-        assert embed(source, output, tiny_bert) == 130
-        assert not output.exists()
-        fake.watch, before = (lambda: None), len(fake.seen)
-        assert embed(source, output, tiny_bert) == 0
-        assert len(fake.seen) - before == 3 - done
-
-    @pytest.mark.parametrize(
-        ("done", "spoil"),
-        [
-            (1, end_in_half_a_line),
-            (2, lambda parts: os.truncate(parts / "embeddings", 1000)),
-        ],
-        ids=["half a line of the list does not count", "what is listed but not there is not done"],
-    )
-    def test_damaged_parts_are_encoded_again(
-        self,
-        fake: FakeEncoder,
-        tiny_bert: Path,
-        tmp_path: Path,
-        done: int,
-        spoil: Callable[[Path], object],
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        fake.watch = interrupt(fake, after=done)
-        assert embed(source, output, tiny_bert) == 130
-        spoil(tmp_path / "out.npy.parts")
-        fake.watch = lambda: None
-        assert embed(source, output, tiny_bert) == 0
-        assert np.load(output)[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]
-
-    def test_another_batch_size_may_go_on(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        fake.watch = interrupt(fake, after=1)
-        assert embed(source, output, tiny_bert) == 130
-        fake.watch = lambda: None
-        assert embed(source, output, tiny_bert, "--batch-size", "2") == 0
+@pytest.mark.parametrize(
+    ("done", "spoil"),
+    [(1, end_in_half_a_line), (2, lambda parts: os.truncate(parts / "embeddings", 1000))],
+    ids=["half a line of the list does not count", "what is listed but not there is not done"],
+)
+def test_damaged_parts_are_encoded_again(
+    fake: FakeEncoder, run: Run, done: int, spoil: Callable[[Path], object]
+) -> None:
+    run.stopped(fake, done)
+    spoil(run.parts)
+    assert run() == 0
+    assert np.load(run.output)[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]
 
 
-def interrupt(fake: FakeEncoder, after: int) -> Callable[[], None]:
-    def watch() -> None:
-        if len(fake.seen) > after:
-            raise KeyboardInterrupt
-
-    return watch
-
-
-class TestMessages:
-    def test_an_interrupted_run_says_how_to_go_on(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        fake.watch = interrupt(fake, after=1)
-        assert embed(write_text(tmp_path / "in.txt"), tmp_path / "out.npy", tiny_bert) == 130
-        said = one_line(capsys.readouterr().err)
-        assert said == "interrupted; the same command goes on after the last finished chunk."
-
-    @pytest.mark.parametrize(
-        ("more", "named"),
-        [
-            (["--dtype", "float16"], "--dtype"),
-            (["--chunk", "5"], "--chunk"),
-            (["--column", "other"], "--column"),
-            (["--chunk", "5", "--dtype", "float16"], "--dtype, --chunk"),
-        ],
-    )
-    def test_changed_settings_are_refused_by_name(
-        self,
-        fake: FakeEncoder,
-        tiny_bert: Path,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
-        more: list[str],
-        named: str,
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        self.stopped(source, output, tiny_bert, fake)
-        before = contents(tmp_path)
-        self.refused(source, output, tiny_bert, capsys, named, *more)
-        assert contents(tmp_path) == before
-
-    def test_a_changed_input_is_refused(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        self.stopped(source, output, tiny_bert, fake)
-        write_text(source, [*SENTENCES[:-1], "other words"])
-        self.refused(source, output, tiny_bert, capsys, "INPUT")
-
-    def test_a_changed_encoder_is_refused(
-        self, own: Path, tmp_path: Path, fake: FakeEncoder, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        self.stopped(source, output, own, fake)
-        (own / "note").touch()
-        self.refused(source, output, own, capsys, "--encoder")
-
-    def test_changed_pooling_and_length_are_refused(
-        self, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        with pytest.MonkeyPatch.context() as patch:
-            Stop(at=20).install(patch)
-            assert embed(source, output, tiny_bert) == 130
-        more = ["--pooling", "mean", "--normalise"]
-        capsys.readouterr()
-        self.refused(source, output, tiny_bert, capsys, "--pooling, --normalise", *more)
-
-    def stopped(self, source: Path, output: Path, encoder: Path, fake: FakeEncoder) -> None:
-        fake.watch = interrupt(fake, after=1)
-        assert embed(source, output, encoder) == 130
-        fake.watch = lambda: None
-
-    def refused(
-        self,
-        source: Path,
-        output: Path,
-        encoder: Path,
-        capsys: pytest.CaptureFixture[str],
-        named: str,
-        *more: str,
-    ) -> None:
-        capsys.readouterr()
-        assert embed(source, output, encoder, *more) == 1
-        assert one_line(capsys.readouterr().err) == (
-            f"OUTPUT: {output}.parts holds finished chunks of another {named}; give what was "
+class TestRefusals:
+    def of_another(self, run: Run, named: str, *more: str) -> None:
+        before = contents(run.folder)
+        assert run.refused(*more) == (
+            f"OUTPUT: {run.parts} holds finished chunks of another {named}; give what was "
             "given then to go on with them, or remove that folder to begin anew."
         )
+        assert contents(run.folder) == before
 
-    def test_a_damaged_record_is_named(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        self.stopped(source, output, tiny_bert, fake)
-        record = tmp_path / "out.npy.parts" / "run.json"
+    def test_changed_settings(self, fake: FakeEncoder, run: Run) -> None:
+        run.stopped(fake)
+        self.of_another(run, "--column", "--column", "other")
+        self.of_another(run, "--dtype, --chunk", "--chunk", "5", "--dtype", "float16")
+
+    def test_changed_pooling_and_length(self, run: Run) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            Stop(at=20).install(patch)
+            assert run() == 130
+        self.of_another(run, "--pooling, --normalise", "--pooling", "mean", "--normalise")
+
+    def test_a_changed_input(self, fake: FakeEncoder, run: Run) -> None:
+        run.stopped(fake)
+        write_text(run.source, [*SENTENCES[:-1], "other words"])
+        self.of_another(run, "INPUT")
+
+    def test_a_changed_encoder(self, own: Path, fake: FakeEncoder, run: Run) -> None:
+        run.encoder = own
+        run.stopped(fake)
+        (own / "note").touch()
+        self.of_another(run, "--encoder")
+
+    def test_a_damaged_record(self, fake: FakeEncoder, run: Run) -> None:
+        run.stopped(fake)
+        record = run.parts / "run.json"
         assert json.loads(record.read_text(encoding="utf-8"))["sentences"] == len(SENTENCES)
         record.write_text("{", encoding="utf-8")
-        capsys.readouterr()
-        assert embed(source, output, tiny_bert) == 1
-        assert "run.json is damaged; remove the folder" in one_line(capsys.readouterr().err)
+        assert "run.json is damaged; remove the folder" in run.refused()
 
-    def test_two_runs_at_once_are_refused(
-        self, fake: FakeEncoder, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-        self.stopped(source, output, tiny_bert, fake)
-        capsys.readouterr()
-        with (tmp_path / "out.npy.parts" / "finished").open("rb") as listing:
+    def test_two_runs_at_once(self, fake: FakeEncoder, run: Run) -> None:
+        run.stopped(fake)
+        with (run.parts / "finished").open("rb") as listing:
             fcntl.flock(listing, fcntl.LOCK_EX)
-            assert embed(source, output, tiny_bert) == 1
-        assert "another process is writing" in one_line(capsys.readouterr().err)
-        assert embed(source, output, tiny_bert) == 0
+            assert "another process is writing" in run.refused()
+        assert run() == 0
 
-    def test_a_full_disk_is_one_sentence_and_keeps_what_is_finished(
-        self,
-        fake: FakeEncoder,
-        tiny_bert: Path,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
-
+    def test_a_full_disk_keeps_what_is_finished(self, fake: FakeEncoder, run: Run) -> None:
         def full(parts: Parts, start: int, embeddings: np.ndarray) -> None:
             if start > CHUNK * fake.dimension * 4 * 2:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             put(parts, start, embeddings)
 
         put = Parts._put
-        monkeypatch.setattr(Parts, "_put", full)
-        assert embed(source, output, tiny_bert) == 1
-        said = one_line(capsys.readouterr().err)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Parts, "_put", full)
+            said = run.refused()
         assert "No space left on device" in said
         assert said.endswith("make room, or name another place.")
-        monkeypatch.setattr(Parts, "_put", put)
         fake.seen.clear()
-        assert embed(source, output, tiny_bert) == 0
+        assert run() == 0
         assert len(fake.seen) == 1
 
-    @pytest.mark.parametrize("change", [SENTENCES[:-1], [*SENTENCES, "one more"], SENTENCES[:3]])
-    @pytest.mark.parametrize("output", OUTPUTS)
-    def test_an_input_that_changes_under_the_run_is_refused(
+    @pytest.mark.parametrize(
+        ("change", "output"),
+        [
+            (SENTENCES[:-1], "out.npy"),
+            ([*SENTENCES, "one more"], "out.npy"),
+            (SENTENCES[:3], "out.parquet"),
+        ],
+    )
+    def test_an_input_that_changes_under_the_run(
         self,
         fake: FakeEncoder,
-        tiny_bert: Path,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
+        run: Run,
+        monkeypatch: pytest.MonkeyPatch,
         change: list[str],
         output: str,
     ) -> None:
-        source = write_text(tmp_path / "in.txt")
-        monkey = pytest.MonkeyPatch()
-        monkey.setattr(
+        run.output = run.folder / output
+        monkeypatch.setattr(
             "pipeline.embed.digest", lambda path: "hash" * bool(write_text(path, change))
         )
-        assert embed(source, tmp_path / output, tiny_bert) == 1
-        monkey.undo()
-        assert "INPUT: it had other rows when it was read again" in capsys.readouterr().err
-        assert not (tmp_path / output).exists()
+        assert "INPUT: it had other rows when it was read again" in run.refused()
+        assert not run.output.exists()
 
 
 KILLED = """
@@ -324,7 +218,7 @@ sys.exit(embed.main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_killed_process_is_resumed(tiny_bert: Path, tmp_path: Path) -> None:
     source = write_parquet(tmp_path / "in.parquet")
     options = ["--encoder", str(tiny_bert), "--chunk", str(CHUNK), "--batch-size", "4"]

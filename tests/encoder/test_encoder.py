@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import pytest
@@ -27,6 +28,9 @@ from pipeline.encoder.folder import EncoderError, Pooling
 from pipeline.encoder.version import folder_version
 from pipeline.machine.files import WriteError
 from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 CLOSE = 1e-5  # float32, other order of sums
@@ -55,21 +59,12 @@ def largest_difference(first: np.ndarray, second: np.ndarray) -> float:
 
 class TestRoundTrip:
     @pytest.mark.parametrize("pooling", POOLINGS)
-    def test_saved_and_loaded_embeddings_are_the_same(
-        self, tiny: Path, tmp_path: Path, pooling: Pooling
-    ) -> None:
-        encoder = load(tiny, pooling)
-        encoder.save(tmp_path / "new" / "folder")
-        again = load(tmp_path / "new" / "folder")
-        assert again.layout == encoder.layout
-        assert np.array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
-
-    @pytest.mark.parametrize("pooling", POOLINGS)
     def test_sentence_transformers_gives_our_embeddings(
         self, tiny: Path, tmp_path: Path, pooling: Pooling
     ) -> None:
         encoder = load(tiny, pooling)
         encoder.save(tmp_path)
+        assert np.array_equal(load(tmp_path).encode(SENTENCES), encoder.encode(SENTENCES))
         theirs = SentenceTransformer(str(tmp_path), device="cpu")
         assert theirs.max_seq_length == LONGEST
         assert largest_difference(theirs.encode(SENTENCES), encoder.encode(SENTENCES)) < CLOSE
@@ -175,11 +170,6 @@ class TestEncode:
         long = [" ".join(corpus()[:30])]
         assert np.array_equal(encoder.encode(long), load(tiny).encode(long))
 
-    def test_progress_counts_every_sentence_once(self, tiny_bert: Path) -> None:
-        done: list[int] = []
-        load(tiny_bert).encode(SENTENCES, 16, done.append)
-        assert (max(done), sum(done)) == (16, len(SENTENCES))
-
     def test_what_is_beyond_the_maximum_length_changes_nothing(self, tiny: Path) -> None:
         encoder = load(tiny)
         start = "the " * LONGEST  # at least that many tokens
@@ -231,29 +221,15 @@ class TestLoad:
         for name, tensor in second.model.state_dict().items():
             assert torch.equal(tensor, state[name])
 
-    def test_roberta_keeps_its_first_positions_for_padding(
-        self, tiny_roberta: Path, tmp_path: Path
-    ) -> None:
-        """Position numbers start after the padding id 1: 66 positions are 64 tokens."""
-        shutil.copytree(tiny_roberta, tmp_path, dirs_exist_ok=True)
-        change_json(tmp_path / "tokenizer_config.json", model_max_length=10**30)
-        encoder = load(tmp_path)
-        assert encoder.layout.max_length == LONGEST
-        assert np.isfinite(encoder.encode([" ".join(corpus()[:30])])).all()
-
-    @pytest.mark.parametrize("kind", ["mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"])
-    def test_so_do_its_kin(self, kind: str) -> None:
+    @pytest.mark.parametrize(
+        "kind", ["roberta", "mpnet", "longformer", "data2vec-text", "xlm-roberta-xl"]
+    )
+    def test_roberta_and_its_kin_keep_their_first_positions_for_padding(self, kind: str) -> None:
         """Padding id 1: two of the 66 positions are not for tokens."""
         config = AutoConfig.for_model(
             kind, vocab_size=20, max_position_embeddings=LONGEST + 2, pad_token_id=1, **SHAPE
         )
         assert _positions(untrained(config)) == LONGEST
-
-    def test_a_model_that_counts_no_positions_takes_the_tokenizers_limit(self) -> None:
-        config = AutoConfig.for_model(
-            "xlnet", vocab_size=20, d_model=WIDTH, n_layer=1, n_head=2, d_inner=WIDTH
-        )
-        assert _positions(untrained(config)) is None
 
     def test_the_tokenizers_limit_counts_where_it_is_lower(self, own: Path) -> None:
         change_json(own / "tokenizer_config.json", model_max_length=20)
@@ -280,51 +256,60 @@ class TestLoad:
         assert encoder.layout.pooling == "mean"
 
 
-class TestRefusals:
-    def refused(self, folder: Path, message: str) -> None:
-        with pytest.raises(EncoderError, match=message) as caught:
-            load(folder)
-        assert str(caught.value).startswith(str(folder))
-        assert str(caught.value).endswith(".")
-        assert "\n" not in str(caught.value)
-
-    def test_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        self.refused(tmp_path / "nowhere", "no folder here, and no model id that the hub gives")
-
-    def test_a_folder_without_a_model(self, tmp_path: Path) -> None:
-        self.refused(tmp_path, r"no config\.json there; give a Hugging Face")
-
-    @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"model_type": "unheard-of"}', b"{}"])
-    def test_a_config_that_describes_no_model(self, own: Path, content: bytes) -> None:
-        (own / "config.json").write_bytes(content)
-        self.refused(own, "no model that can be loaded")
-
-    @pytest.mark.parametrize("kept", [0, 5, 100, 20_000])
-    def test_weights_that_are_cut_short(self, own: Path, kept: int) -> None:
-        path = own / "model.safetensors"
-        path.write_bytes(path.read_bytes()[:kept])
-        self.refused(own, "no model that can be loaded")
-
-    def test_missing_weights(self, own: Path) -> None:
-        (own / "model.safetensors").unlink()
-        self.refused(own, "no model that can be loaded")
-
-    def test_weights_of_another_shape(self, own: Path) -> None:
-        change_json(own / "config.json", hidden_size=WIDTH * 2)
-        self.refused(own, "no model that can be loaded")
-
-    def test_weights_that_lack_a_layer_are_not_drawn_at_random(self, own: Path) -> None:
-        change_json(own / "config.json", num_hidden_layers=3)
-        self.refused(own, r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.")
-
-    def test_a_model_without_tokenizer_files(self, own: Path) -> None:
-        for path in own.glob("tokenizer*"):
+def without(pattern: str) -> Callable[[Path], None]:
+    def remove(folder: Path) -> None:
+        for path in folder.glob(pattern):
             path.unlink()
-        self.refused(own, r"has no vocabulary; add its tokenizer\.json to the folder")
 
-    def test_a_damaged_tokenizer(self, own: Path) -> None:
-        (own / "tokenizer.json").write_text("{", encoding="utf-8")
-        self.refused(own, "gives no tokenizer")
+    return remove
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a folder that is not there": (
+        shutil.rmtree,
+        "no folder here, and no model id that the hub gives",
+    ),
+    "no config": (
+        without("config.json"),
+        r"no config\.json there; give a Hugging Face",
+    ),
+    "a config that is no JSON": (
+        lambda folder: (folder / "config.json").write_bytes(b"{"),
+        "no model that can be loaded",
+    ),
+    "a config of an unknown model": (
+        lambda folder: change_json(folder / "config.json", model_type="unheard-of"),
+        "no model that can be loaded",
+    ),
+    "weights that are cut short": (
+        lambda folder: os.truncate(folder / "model.safetensors", 20_000),
+        "no model that can be loaded",
+    ),
+    "missing weights": (
+        without("model.safetensors"),
+        "no model that can be loaded",
+    ),
+    "weights that lack a layer, which is not drawn at random": (
+        lambda folder: change_json(folder / "config.json", num_hidden_layers=3),
+        r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.",
+    ),
+    "no tokenizer": (
+        without("tokenizer*"),
+        r"has no vocabulary; add its tokenizer\.json to the folder",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_is_no_encoder_is_refused_in_one_sentence(
+    own: Path, spoil: Callable[[Path], object], message: str
+) -> None:
+    spoil(own)
+    with pytest.raises(EncoderError, match=message) as caught:
+        load(own)
+    assert str(caught.value).startswith(str(own))
+    assert str(caught.value).endswith(".")
+    assert "\n" not in str(caught.value)
 
 
 class TestVersion:

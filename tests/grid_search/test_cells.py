@@ -29,13 +29,6 @@ def test_the_grids_are_the_papers_over_what_the_objective_has(objective: str, se
     assert all(cell["batch_size"] == 128 for cell in tried.second(first[5]))
 
 
-def test_stage_two_holds_stage_ones_best_under_the_same_name() -> None:
-    cells = SMALL.first()
-    names = [search().name(cell) for cell in SMALL.second(cells[1])]
-    assert search().name(cells[1]) in names
-    assert search().name(cells[0]) not in names
-
-
 def test_a_name_says_the_cell_and_is_a_git_reference() -> None:
     name = search().name(grids("vicreg_modified").first()[0])
     assert name.startswith("grid-vicreg_modified-42-b64-lr5e-06-m0.3-t0.05-r1-")
@@ -74,17 +67,6 @@ def test_a_cell_is_one_run_with_its_settings_and_the_cheapest_task() -> None:
     ]
 
 
-def test_other_tasks_may_be_asked_for() -> None:
-    base = search(given=("evaluate.tasks=sts",)).base()
-    assert [word for word in base if "tasks" in word] == ["evaluate.tasks=sts"]
-
-
-def test_an_objectives_own_learning_rate_is_what_is_replaced() -> None:
-    changes = search(own=frozenset({"learning_rate"})).changes(SMALL.first()[0])
-    assert "objectives.vicreg_modified.train.learning_rate=1e-05" in changes
-    assert "train.batch_size=8" in changes
-
-
 def test_the_best_is_the_first_of_equal_finished_cells() -> None:
     outcomes = {"a": finished(70.0), "b": finished(71.0), "c": finished(71.0)}
     assert best(outcomes, outcomes) == "b"
@@ -94,3 +76,9 @@ def test_what_failed_is_never_the_best() -> None:
     failed = Outcome(State.FAILED, reason="it collapsed")
     assert best(["a", "b"], {"a": failed, "b": finished(-3.0)}) == "b"
     assert best(["a"], {"a": failed}) is None
+
+
+def test_an_objectives_own_learning_rate_is_what_is_replaced() -> None:
+    changes = search(own=frozenset({"learning_rate"})).changes(SMALL.first()[0])
+    assert "objectives.vicreg_modified.train.learning_rate=1e-05" in changes
+    assert "train.batch_size=8" in changes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.grid_search import experiments
-from pipeline.grid_search.dvc_output import Entry, best_step, entries, failure
+from pipeline.grid_search.dvc_output import failure
 from pipeline.grid_search.experiments import DvcExperiments, call
 from pipeline.grid_search.outcomes import Outcome, State
 
@@ -47,20 +47,6 @@ def shown(*listing: dict[str, object], commit: str = COMMIT) -> str:
     return json.dumps([{"rev": commit, "experiments": list(listing) or None}])
 
 
-def test_experiments_of_other_commits_do_not_count() -> None:
-    assert entries(shown(listed("a", "success"), commit="c" * 40), COMMIT, ["a"]) == {"a": []}
-    assert entries(shown(), COMMIT, ["a"]) == {"a": []}
-
-
-def test_a_result_counts_more_than_what_is_left_of_an_earlier_try() -> None:
-    listing = shown(listed("a", "running"), listed("a", None), listed("a", "failed"))
-    assert [entry.state for entry in entries(listing, COMMIT, ["a"])["a"]] == [
-        "success",
-        "running",
-        "failed",
-    ]
-
-
 END = (
     "ERROR: failed to reproduce 'train@a-42': failed to run: python -m pipeline.train, exited with"
 )
@@ -84,11 +70,6 @@ END = (
 )
 def test_a_log_tells_a_failure_from_a_cut(log: str, reason: str | None) -> None:
     assert failure(log) == reason
-
-
-def test_the_best_step_is_the_first_with_the_highest_score() -> None:
-    assert best_step("step,dev_spearman\n50,60\n100,61.5\n150,61.5\n200,\n") == 100
-    assert best_step("step,dev_spearman\n") is None
 
 
 class Dvc:
@@ -156,6 +137,21 @@ def test_a_run_that_vanished_is_marked_as_failed_and_is_cut_off(
     assert looking.read(["a"])["a"].state is State.CUT_OFF
 
 
+def test_stopping_ends_the_workers_and_interrupts_what_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(experiments, "_alive", lambda entry: True)
+    fake = Dvc(shown(listed("a", "running"), listed("b", "queued"), listed("other", "running")))
+    layer(monkeypatch, fake).stop(["a", "b"])
+    assert fake.has("queue stop")
+    assert [words.split()[-1] for words in fake.called if "queue kill" in words] == ["a"]
+
+
+def test_a_command_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"`git -C .* rev-parse` failed \(fatal: .*\); mend that"):
+        call(["git", "-C", str(tmp_path / "absent"), "rev-parse"])
+
+
 @pytest.mark.parametrize(("active", "state"), [(0, State.CUT_OFF), (1, State.RUNNING)])
 def test_a_run_whose_process_id_is_anothers_is_passed_over(
     active: int, state: State, monkeypatch: pytest.MonkeyPatch
@@ -171,23 +167,6 @@ def test_a_run_whose_process_id_is_anothers_is_passed_over(
     assert looking.read(["a"])["a"].state is State.QUEUED
 
 
-def test_a_process_of_another_command_is_not_the_run() -> None:
-    """After a reboot a process id may be another process's."""
-    assert not experiments._alive(Entry("running", "b" * 40, os.getpid(), {}))
-    assert not experiments._alive(Entry("running", "b" * 40, NO_PROCESS, {}))
-    assert experiments._alive(Entry("running", "b" * 40, None, {}))
-
-
-def test_stopping_ends_the_workers_and_interrupts_what_runs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(experiments, "_alive", lambda entry: True)
-    fake = Dvc(shown(listed("a", "running"), listed("b", "queued"), listed("other", "running")))
-    layer(monkeypatch, fake).stop(["a", "b"])
-    assert fake.has("queue stop")
-    assert [words.split()[-1] for words in fake.called if "queue kill" in words] == ["a"]
-
-
 def test_a_cell_is_queued_with_its_data_and_without_compare(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -196,11 +175,6 @@ def test_a_cell_is_queued_with_its_data_and_without_compare(
     assert fake.called[0].endswith(
         "exp run --queue --name a --copy-paths=data/external -S x=1 -S y=2 evaluate"
     )
-
-
-def test_a_command_that_fails_is_told_with_its_reason(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"`git -C .* rev-parse` failed \(fatal: .*\); mend that"):
-        call(["git", "-C", str(tmp_path / "absent"), "rev-parse"])
 
 
 def stuck_until(marker: Path) -> list[str]:
@@ -220,10 +194,3 @@ def test_a_look_that_never_ends_is_taken_again(
     monkeypatch.setattr(experiments, "READ_SECONDS", 2.0)
     monkeypatch.setattr(experiments, "RETRY_SECONDS", 0.0)
     assert call(stuck_until(tmp_path / "marker"), only_reads=True) == "answer\n"
-
-
-def test_a_command_that_never_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiments, "READ_SECONDS", 0.1)
-    monkeypatch.setattr(experiments, "RETRY_SECONDS", 0.0)
-    with pytest.raises(ValueError, match=r"failed \(it gave no answer within 0\.4 seconds\)"):
-        call([sys.executable, "-c", "import time; time.sleep(3600)"], only_reads=True)

@@ -95,22 +95,6 @@ def test_ctrl_c_is_told_in_one_sentence(
     assert capsys.readouterr().err == f"grid: interrupted; {grid.INTERRUPTED}\n"
 
 
-def test_an_objectives_own_train_mapping_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    asked = Request(
-        objective="mhs",
-        profile="sample",
-        seed=42,
-        given=("overlay=authors",),
-        copy_paths=(),
-        values=VALUES,
-        start=START,
-    )
-    found, _ = request.resolve(asked)
-    assert found.own == {"learning_rate"}
-    assert len(found.commit) == 40
-
-
 def test_data_that_runs_would_lack_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call(["git", "init", "--quiet", str(tmp_path)])
     monkeypatch.chdir(tmp_path)
@@ -138,7 +122,7 @@ def project(tmp_path: Path) -> Project:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_tiny_grid_through_dvcs_queue_runs_once(project: Project) -> None:
     command = [
         sys.executable, "-m", "pipeline.grid", "--objective", "vicreg_modified", "--profile",
@@ -170,3 +154,19 @@ def test_a_tiny_grid_through_dvcs_queue_runs_once(project: Project) -> None:
     assert "running" not in again
     assert project.done("dvc", "queue", "status").count("Success") == tasks
     assert table.read_bytes() == first
+
+
+def test_an_objectives_own_train_mapping_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    asked = Request(
+        objective="mhs",
+        profile="sample",
+        seed=42,
+        given=("overlay=authors",),
+        copy_paths=(),
+        values=VALUES,
+        start=START,
+    )
+    found, _ = request.resolve(asked)
+    assert found.own == {"learning_rate"}
+    assert len(found.commit) == 40

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import TYPE_CHECKING
 
@@ -66,14 +65,6 @@ def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
         written.append([path.read_bytes() for path in sorted(tmp_path.iterdir())])
     assert written[0] == written[1]
     assert len(written[0]) == 2
-
-
-def test_an_objective_without_components_has_one_stage(tmp_path: Path) -> None:
-    only = dataclasses.replace(SMALL, start={}, components={})
-    name = run_search(search(objective="vicreg"), only, Fake(by_size), tmp_path)
-    assert "-b16-" in name
-    content = json.loads((tmp_path / "vicreg.json").read_text("utf-8"))
-    assert len(content["stages"]) == 1
 
 
 def test_without_any_finished_cell_the_reason_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree as ET
 
 from tests.results.lab import close
 
@@ -38,15 +37,6 @@ class TestCurves:
         project.add("vicreg", curve=None)
         project.compare()
         assert "last - best" not in project.markdown()
-
-    def test_the_plot_is_written_as_svg_and_png(self, drawing_project: Project) -> None:
-        drawing_project.add("vicreg")
-        drawing_project.add("vicreg_modified")
-        drawing_project.compare()
-        folder = drawing_project.folder / "results"
-        root = ET.fromstring((folder / "curves.svg").read_bytes())
-        assert root.tag.endswith("svg")
-        assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
     def test_an_encoder_without_a_curve_is_named(
         self, project: Project, capsys: pytest.CaptureFixture[str]

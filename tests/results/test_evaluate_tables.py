@@ -52,25 +52,8 @@ def test_each_half_has_a_table_with_its_average() -> None:
     assert ["avg of 2", "78.00", "", "", ""] in lines
 
 
-def test_a_half_that_did_not_run_has_no_table() -> None:
-    nothing = Result(StsResult((), ()), transfer("other"), "fast", "mlp")
-    assert ["vicreg-1: accuracy in %, setting fast, classifier mlp"] in shown(nothing)
-    assert len(tables("vicreg-1", nothing)) == 1
-    assert tables("vicreg-1", Result(sts("other"), TransferResult((), ()), "fast", "mlp"))
-
-
 def test_missing_tasks_and_other_data_are_pointed_out() -> None:
     missing, other = notes(Result(sts("other"), transfer("benchmark"), "test", "mlp"), DATA)
     assert missing == "Missing, no data in somewhere: STS13, CR, TREC."
     assert other.startswith("Not to be put beside published numbers, as the files in somewhere")
     assert other.endswith(": STS12.")
-
-
-def test_the_whole_benchmark_needs_no_note() -> None:
-    complete = Result(
-        StsResult(sts("benchmark").scores, ()),
-        TransferResult(transfer("benchmark").scores, ()),
-        "test",
-        "mlp",
-    )
-    assert notes(complete, DATA) == []

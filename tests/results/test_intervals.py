@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from pipeline.results.bootstrap import Interval
-from pipeline.results.tables import reading
 from tests.results.lab import close, result
 
 if TYPE_CHECKING:
@@ -29,13 +25,6 @@ class TestIntervals:
         project.compare()
         assert project.json()["twins"]["mhs_modified"]["bootstrap"]["avg"]["holds_zero"]
         assert "holds zero: these pairs do not tell the two apart" in project.markdown()
-
-    @pytest.mark.parametrize(
-        ("low", "high", "words"),
-        [(-1, 2, "holds zero"), (1, 2, "modified is better"), (-2, -1, "modified is worse")],
-    )
-    def test_an_interval_reads_as_words(self, low: float, high: float, words: str) -> None:
-        assert reading(Interval((low + high) / 2, low, high)).startswith(words)
 
     def test_the_average_has_an_interval_narrower_than_its_tasks(self, project: Project) -> None:
         """Independent errors of several tasks partly cancel in their mean."""

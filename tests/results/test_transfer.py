@@ -86,12 +86,6 @@ class TestTransfer:
         assert "must not" not in project.markdown()
         assert project.json()["transfer"]["comparable_to_published"] is True
 
-    def test_without_transfer_results_there_is_no_table(self, project: Project) -> None:
-        project.add("info_nce")
-        project.compare()
-        assert "Accuracy" not in project.markdown()
-        assert "transfer" not in project.json()
-
     def test_transfer_results_alone_are_compared_without_scores_or_intervals(
         self, project: Project
     ) -> None:

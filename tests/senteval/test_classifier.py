@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 
 import numpy as np
 import pytest
@@ -90,45 +89,10 @@ def test_settings_are_those_of_the_field() -> None:
     assert DECAYS == unbatched.STRENGTHS
 
 
-def test_another_seed_of_the_classifiers_leaves_the_folds_as_they_are() -> None:
-    features, labels = examples(90, classes=2)
-    method = dataclasses.replace(METHODS["adam"], seed=7)
-    outcome = classify({"all": features}, {"all": labels}, method)
-    plain = unbatched.nested(features, labels, dataclasses.replace(PLAIN["adam"], seed=7))
-    assert unbatched.same(outcome.predictions, plain)
-
-
-def test_the_first_outer_folds_alone_are_those_of_the_whole() -> None:
-    features, labels = examples(90, classes=2)
-    whole = classify({"all": features}, {"all": labels}, METHODS["adam"])
-    method = dataclasses.replace(METHODS["adam"], outer_folds=2)
-    part = classify({"all": features}, {"all": labels}, method)
-    assert part.strengths == whole.strengths[:2]
-    for ours, theirs in zip(part.predictions, whole.predictions[:2], strict=True):
-        assert np.array_equal(ours, theirs)
-
-
-# What is trained together must not matter.
-
-
-@pytest.mark.parametrize("classifier", ["mlp", "logistic"])
-def test_the_random_state_of_the_caller_is_left_as_it_was(
-    classifier: ClassifierName,
-) -> None:
-    features, labels = examples(60, classes=2)
-    method = dataclasses.replace(METHODS["adam"], classifier=classifier)
-    np.random.seed(5)  # noqa: NPY002
-    torch.manual_seed(5)
-    random.seed(5)
-    before = np.random.get_state(legacy=False), torch.get_rng_state(), random.getstate()  # noqa: NPY002
-    classify({"all": features}, {"all": labels}, method)
-    assert str(np.random.get_state(legacy=False)) == str(before[0])  # noqa: NPY002
-    assert torch.equal(torch.get_rng_state(), before[1])
-    assert random.getstate() == before[2]
-
-
-@pytest.mark.parametrize("parts", [("all",), ("train", "test"), ("train", "dev", "test")])
-@pytest.mark.parametrize("classifier", ["mlp", "logistic"])
+@pytest.mark.parametrize(
+    ("parts", "classifier"),
+    [(("all",), "mlp"), (("train", "test"), "logistic"), (("train", "dev", "test"), "mlp")],
+)
 def test_the_shares_of_the_work_that_are_told_sum_to_one(
     parts: tuple[str, ...], classifier: ClassifierName
 ) -> None:
@@ -142,9 +106,6 @@ def test_the_shares_of_the_work_that_are_told_sum_to_one(
     )
     assert sum(told) == pytest.approx(1)
     assert min(told) > 0
-
-
-# scikit-learn's logistic regression
 
 
 def test_unknown_parts_are_refused() -> None:

@@ -41,6 +41,3 @@ def test_logistic_regression_tries_the_strengths_of_each_protocol() -> None:
     assert set(nested.strengths) <= {0.25, 0.5, 1.0, 2.0, 4.0, 8.0}
     assert set(tested.strengths) <= {0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0}
     assert tested.accuracy > nested.accuracy  # it is tested on its training rows
-
-
-# What is refused

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import torch
 
@@ -34,18 +33,3 @@ def test_steps_are_those_of_torch_with_weight_decay(name: OptimizerName) -> None
         peer.step()
         optimizer.step(ours, gradient + DECAY * ours)
         torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_those_who_stay_go_on_as_if_nobody_had_left(name: OptimizerName) -> None:
-    staying = np.array([[2], [0]]), np.array([[1], [0]])
-    whole = torch.ones(3, 2, 4, dtype=torch.float64)
-    optimizer, part_optimizer = (OPTIMIZERS[name](whole) for _ in range(2))
-    part = whole.clone()
-    for step, gradient in enumerate(gradients((3, 2, 4), steps=8)):
-        if step == 4:
-            part = part[staying]
-            part_optimizer.keep(staying)
-        part_optimizer.step(part, gradient[staying] if step >= 4 else gradient.clone())
-        optimizer.step(whole, gradient)
-    assert torch.equal(part, whole[staying])

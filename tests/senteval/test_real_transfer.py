@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.senteval.classifier import (
-    Method,
-    classify,
-)
+from pipeline.senteval.classifier import FAST, TEST, Method, Setting, classify
 from pipeline.senteval.transfer import transfer_features
 from pipeline.senteval.transfer_readers import TransferData, read_transfer
 from tests.real import REAL, needs_real_data
@@ -38,24 +35,33 @@ def real(task: str) -> tuple[TransferData, dict[str, np.ndarray], dict[str, np.n
     return data, transfer_features(word_vectors, data), labels
 
 
-@pytest.mark.slow
 @needs_real_data
-def test_trec_is_predicted_as_in_the_plain_protocol() -> None:
+@pytest.mark.parametrize(
+    ("setting", "protocol"),
+    [
+        (FAST, unbatched.FAST),
+        pytest.param(TEST, unbatched.TEST, marks=pytest.mark.verify),
+    ],
+    ids=["fast", "test"],
+)
+def test_trec_is_predicted_as_in_the_plain_protocol(
+    setting: Setting, protocol: unbatched.Protocol
+) -> None:
     """Trained on every third question, for the plain protocol's sake."""
     data, features, labels = real("TREC")
     assert data.label == "benchmark"
     features["train"], labels["train"] = features["train"][::3], labels["train"][::3]
-    outcome = classify(features, labels, Method(double=True))
+    outcome = classify(features, labels, Method(setting, double=True))
     plain = unbatched.cross_validated(
         (features["train"], labels["train"]),
         (features["test"], labels["test"]),
-        dataclasses.replace(unbatched.TEST, dtype=torch.float64),
+        dataclasses.replace(protocol, dtype=torch.float64),
     )
     assert unbatched.same(outcome.predictions, plain)
     assert (outcome.accuracy, outcome.dev_accuracy) == (plain.accuracy, plain.dev_accuracy)
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @needs_real_data
 def test_an_outer_fold_of_mr_is_predicted_as_in_the_plain_protocol() -> None:
     """Every sixth sentence: the plain protocol takes minutes for all."""

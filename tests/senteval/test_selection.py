@@ -23,13 +23,6 @@ def test_a_group_stands_for_its_tasks_and_those_without_a_folder_are_missing() -
     assert missing == ("STS12", "STS13", "STS14", "STS15", "STS16", "SICK-R")
 
 
-def test_both_halves_are_fourteen_tasks() -> None:
-    present, missing = select(SAMPLE, ["transfer", "sts"], FOLDERS, HALVES)
-    assert present == ("STS-B", "MR", "TREC")
-    assert {*present, *missing} == set(FOLDERS)
-    assert len(FOLDERS) == 14
-
-
 @pytest.mark.parametrize(
     ("given", "meant"),
     [("STSB", "STS-B"), ("mprc", "MRPC"), ("sst-2", "SST2"), ("transfr", "transfer")],

@@ -23,30 +23,6 @@ def folds_of(features: np.ndarray, labels: np.ndarray, strengths: tuple[float, .
 TRAINING = Training("adam", batch_size=16, epoch_size=1, tenacity=3)
 
 
-def test_the_order_of_strengths_does_not_change_what_each_learns() -> None:
-    features, labels = examples(101, classes=3)
-    rows = Rows.of(features, labels, torch.float64)
-    strengths, order = (1e-5, 0.1, 1e-2, 1e-3), [2, 0, 3, 1]
-    shuffled = tuple(strengths[k] for k in order)
-    first = softmax.fit(rows, folds_of(features, labels, strengths), TRAINING, seed=1)
-    second = softmax.fit(rows, folds_of(features, labels, shuffled), TRAINING, seed=1)
-    for one, other in zip(first, second, strict=True):
-        torch.testing.assert_close(one.weights[order], other.weights, rtol=0, atol=1e-12)
-        assert one.dev_accuracy[order].tolist() == other.dev_accuracy.tolist()
-
-
-@pytest.mark.parametrize("kept", [[0], [3, 1], [0, 1, 2]])
-def test_a_fold_learns_the_same_whichever_others_are_trained(kept: list[int]) -> None:
-    features, labels = examples(101, classes=3)
-    rows = Rows.of(features, labels, torch.float64)
-    folds = folds_of(features, labels, (1e-5, 0.1))
-    every = softmax.fit(rows, folds, TRAINING, seed=1)
-    some = softmax.fit(rows, [folds[k] for k in kept], TRAINING, seed=1)
-    for number, one in zip(kept, some, strict=True):
-        torch.testing.assert_close(one.weights, every[number].weights, rtol=0, atol=1e-12)
-        assert one.dev_accuracy.tolist() == every[number].dev_accuracy.tolist()
-
-
 def test_the_size_of_the_cache_does_not_change_what_is_learnt(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -77,22 +53,8 @@ def test_the_number_of_threads_is_put_back_and_does_not_change_what_is_learnt() 
         assert torch.equal(one.weights, other.weights)
 
 
-def test_first_weights_are_those_of_a_linear_layer_after_seeding() -> None:
-    rows = Rows.of(np.zeros((3, 7)), np.array([0, 1, 2]), torch.float64)
-    with torch.random.fork_rng():
-        torch.manual_seed(1111)
-        layer = torch.nn.Linear(7, 3)
-    weights = rows.initial_weights(1111)
-    assert torch.equal(weights[:, :7], layer.weight.detach().double())
-    assert torch.equal(weights[:, 7], layer.bias.detach().double())
-    assert not weights[:, 8:].any()
-
-
 def test_rows_that_are_too_few_to_hold_any_out_are_refused() -> None:
     features, labels = examples(18, classes=2)
     rows = Rows.of(features, labels, torch.float64)
     with pytest.raises(ValueError, match=r"18 training rows are too few .* at least 20"):
         softmax.fit(rows, [Fold(np.arange(18), None, (0.1,))], TRAINING, seed=1)
-
-
-# Real data, the whole protocol: minutes, most of them for the plain version

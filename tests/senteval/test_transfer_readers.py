@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.senteval.sts_files import DataError
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS, TransferData, read_transfer
+from pipeline.senteval.transfer_readers import TransferData, read_transfer
 from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
 def mr(folder: Path, positive: bytes, negative: bytes) -> TransferData:
     files = {"MR/rt-polarity.pos": positive, "MR/rt-polarity.neg": negative}
     return read_transfer(write(folder, files), "MR")
-
-
-def test_the_seven_tasks_are_those_of_the_literature() -> None:
-    assert TRANSFER_TASKS == ("MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC")
 
 
 @needs_real_data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -58,28 +58,6 @@ def saved(folder: Path) -> Checkpoints:
     return checkpoints
 
 
-def test_a_resumed_run_goes_on_with_the_same_numbers(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, "a key")
-    network, optimiser = start()
-    go_on(network, optimiser, 3)
-    checkpoints.save_best(network)
-    checkpoints.save(Progress(step=3), network, optimiser, [random_state(CPU)])
-    go_on(network, optimiser, 2)
-    other, other_optimiser = start(seed=9)
-    torch.manual_seed(99)
-    assert resume(checkpoints.last(), other, other_optimiser, rank=0).step == 3
-    go_on(other, other_optimiser, 2)
-    for one, two in zip(network.parameters(), other.parameters(), strict=True):
-        assert torch.equal(one, two)
-
-
-def test_progress_comes_back_as_it_was(tmp_path: Path) -> None:
-    progress = resume(saved(tmp_path).last(), *start(seed=1), rank=0)
-    assert (progress.step, progress.best_step, progress.best_score) == (1, 1, 50.0)
-    assert progress.evaluated_step == 1
-    assert str(progress.rows) == str([row(1, 50.0)])
-
-
 def test_the_first_of_equal_scores_is_the_best() -> None:
     progress = Progress()
     kept = []
@@ -88,21 +66,6 @@ def test_the_first_of_equal_scores_is_the_best() -> None:
         kept.append(progress.add(row(step, score)))
     assert kept == [True, True, False, False, True]
     assert (progress.best_step, progress.best_score, len(progress.rows)) == (5, 61.0, 5)
-
-
-def test_nothing_there_is_a_new_run(tmp_path: Path) -> None:
-    network, optimiser = start()
-    before = torch.get_rng_state()
-    assert (
-        resume(Checkpoints(tmp_path / "none", "a key").last(), network, optimiser, rank=0)
-        == Progress()
-    )
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_a_checkpoint_of_another_run_is_not_used(tmp_path: Path) -> None:
-    saved(tmp_path)
-    assert resume(Checkpoints(tmp_path, "another key").last(), *start(), rank=0) == Progress()
 
 
 @pytest.mark.parametrize("other", ["missing", "of another run"])
@@ -129,42 +92,6 @@ def test_a_file_that_is_cut_short_is_said_to_be_damaged(
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(CheckpointError, match=rf"{name}: damaged \(\w+\); delete .* to start"):
         resume(checkpoints.last(), *start(), rank=0)
-
-
-@pytest.mark.parametrize("content", [{"other": 1}, [1, 2], 3])
-def test_a_file_of_another_make_is_said_to_be_damaged(tmp_path: Path, content: Any) -> None:
-    checkpoints = saved(tmp_path)
-    torch.save(content, tmp_path / "last.pt")
-    with pytest.raises(CheckpointError, match="damaged"):
-        resume(checkpoints.last(), *start(), rank=0)
-
-
-@pytest.mark.parametrize("name", ["last.pt", "best.pt"])
-def test_an_interrupted_write_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    checkpoints = saved(tmp_path)
-    before = (tmp_path / name).read_bytes()
-
-    def half(state: object, path: Path) -> None:
-        path.write_bytes(b"half of i")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("torch.save", half)
-    network, optimiser = start(seed=3)
-    with pytest.raises(KeyboardInterrupt):
-        checkpoints.save_best(network)
-    with pytest.raises(KeyboardInterrupt):
-        checkpoints.save(Progress(step=2), network, optimiser, [random_state(CPU)])
-    assert (tmp_path / name).read_bytes() == before
-    assert resume(checkpoints.last(), network, optimiser, rank=0).step == 1
-
-
-def test_removing_leaves_nothing_and_may_be_done_twice(tmp_path: Path) -> None:
-    checkpoints = saved(tmp_path / "run")
-    checkpoints.remove()
-    checkpoints.remove()
-    assert not (tmp_path / "run").exists()
 
 
 def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:

@@ -2,15 +2,9 @@
 
 import math
 
-from pipeline.training.curves import COLUMNS, DYNAMICS, as_csv, rounded
+from pipeline.training.curves import COLUMNS, DYNAMICS, as_csv
 
 ROW = dict.fromkeys(COLUMNS, 0.123456789) | {"step": 20, "ratio": math.nan, "loss": -math.inf}
-
-
-def test_numbers_are_rounded_and_undefined_ones_are_none() -> None:
-    row = rounded(ROW)
-    assert tuple(row) == COLUMNS
-    assert (row["step"], row["alignment"], row["ratio"], row["loss"]) == (20, 0.123457, None, None)
 
 
 def test_the_file_has_a_heading_and_empty_fields_for_undefined_numbers() -> None:

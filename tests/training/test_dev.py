@@ -11,7 +11,7 @@ import torch
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.senteval.sts import Pairs, cosine_scores, read_sts_benchmark, spearman
 from pipeline.training.dev import CollapseError, DevSet, refuse_collapsed
-from tests.tiny import BERT_MINI, SAMPLE
+from tests.tiny import SAMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +32,6 @@ def test_the_score_is_that_of_the_encoder_without_dropout(dev: DevSet, tiny: Pat
     assert encoder.model.training
 
 
-def test_a_pretrained_backbone_is_far_from_collapsed(dev: DevSet) -> None:
-    assert dev.scorer(SentenceEncoder.load(BERT_MINI, "cpu"))() > 30
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_are_a_collapse(
     dev: DevSet, tiny_bert: Path, value: float
@@ -54,11 +50,6 @@ def test_equal_embeddings_are_a_collapse(dev: DevSet, tiny_bert: Path) -> None:
     torch.nn.init.constant_(encoder.model.get_parameter(f"{norm}.bias"), 1)
     with pytest.raises(CollapseError, match=r"all \d+ dev embeddings are equal \(spread "):
         dev.scorer(encoder)()
-
-
-def test_zero_embeddings_are_a_collapse() -> None:
-    with pytest.raises(CollapseError, match="all 3 dev embeddings are equal"):
-        refuse_collapsed(np.zeros((3, 4), np.float32))
 
 
 @pytest.mark.parametrize("noise", [0, 1e-5])

@@ -30,10 +30,6 @@ def monitor() -> Monitor:
     return Monitor(InfoNCE(), SETTINGS, STEPS, CPU)
 
 
-def test_it_evaluates_at_each_interval_and_at_the_end() -> None:
-    assert [step for step in range(1, STEPS + 1) if monitor().evaluates(step)] == [3, 6, 7]
-
-
 def test_a_reading_has_the_mean_loss_since_the_last_and_what_was_to_be_recorded() -> None:
     watched, progress = monitor(), Progress()
     rows = []

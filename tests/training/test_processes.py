@@ -23,7 +23,6 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Left]]:
     return everyone
 
 
-@pytest.mark.slow
 class TestTwo:
     @pytest.mark.parametrize(("name", "chunk"), CASES)
     def test_gradients_and_weights_are_those_of_one_process_with_the_joined_batch(
@@ -32,12 +31,6 @@ class TestTwo:
         expected = take_steps(name, None)
         for left in two:
             torch.testing.assert_close(left[name, chunk], expected, rtol=1e-6, atol=1e-9)
-
-    @pytest.mark.parametrize("name", [name for name, chunk in CASES if chunk])
-    def test_gradient_caching_alone_gives_the_same(self, name: str) -> None:
-        torch.testing.assert_close(
-            take_steps(name, 3), take_steps(name, None), rtol=1e-6, atol=1e-9
-        )
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
@@ -51,19 +44,6 @@ def test_a_batch_that_cannot_be_shared_out_evenly_is_refused() -> None:
     Processes(0, 4).check(64)
     with pytest.raises(ProcessesError, match=r"multiple of the 3 processes .* got 64\."):
         Processes(0, 3).check(64)
-
-
-def test_alone_nothing_is_exchanged() -> None:
-    with joining("cpu") as processes:
-        assert processes is ALONE
-    own = torch.arange(12.0).reshape(6, 2)
-    anchor, positive = ALONE.joined(own)
-    assert torch.equal(anchor, own[:3])
-    assert torch.equal(positive, own[3:])
-    assert ALONE.from_first(lambda: 7) == 7
-    assert ALONE.collected(7) == [7]
-    network = torch.nn.Linear(1, 1)
-    assert ALONE.wrapped(network, torch.device("cpu")) is network
 
 
 def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,8 +89,3 @@ def test_several_draw_apart_and_one_goes_on() -> None:
     torch.manual_seed(0)
     ALONE.draw_apart(seed=5)
     assert torch.equal(torch.rand(4), expected)
-
-
-def test_the_hardware_says_how_many() -> None:
-    cpu = torch.device("cpu")
-    assert Processes(0, 4).describe(cpu) == f"4 x {ALONE.describe(cpu)}"

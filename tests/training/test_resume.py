@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 from tests.training.lab import EVERY, STEPS, Changes, Lab, one_line, record, written
 
 COMPILES = [
-    pytest.mark.slow,
+    pytest.mark.verify,
     pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated"),
     pytest.mark.filterwarnings(r"ignore:The \.grad attribute of a Tensor that is not a leaf"),
 ]
@@ -161,15 +161,21 @@ class TestInterruption:
         assert lab.main(tmp_path) == 130
         assert "interrupted; the same command resumes from" in one_line(capsys)
 
-    @pytest.mark.slow
-    def test_a_killed_process_is_resumed(self, lab: Lab, tmp_path: Path) -> None:
-        """SIGKILL in the middle of step 5; the rest in another process."""
+    @pytest.mark.parametrize(
+        "step",
+        [
+            pytest.param(step, marks=() if step == 5 else pytest.mark.verify)
+            for step in range(1, STEPS + 1)
+        ],
+    )
+    def test_a_killed_process_is_resumed(self, lab: Lab, tmp_path: Path, step: int) -> None:
+        """SIGKILL in the middle of a step; the rest in another process."""
         folder, whole = tmp_path / "killed", tmp_path / "whole"
         code = (
             "import contextlib, os, signal, sys\n"
             "from pipeline import train\n"
             "def report(step, steps, row):\n"
-            f"    if step == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
+            f"    if step == {step}: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"
             "train.progress_bar = lambda name, shown: contextlib.nullcontext(report)\n"
             "sys.exit(train.main(sys.argv[1:]))\n"
         )
@@ -177,13 +183,13 @@ class TestInterruption:
         threads = {"OMP_NUM_THREADS": str(torch.get_num_threads())}
         killed = subprocess.run(command, cwd=ROOT, env=os.environ | threads, check=False)
         assert killed.returncode == -signal.SIGKILL
-        assert (folder / "checkpoints/last.pt").is_file()
+        assert (folder / "checkpoints/last.pt").is_file() == (step >= EVERY)
         assert not (folder / "models").exists()
         assert lab.main(folder) == lab.main(whole) == 0
         assert written(folder) == written(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 class TestSeveralProcesses:
     """Two under torchrun; what they compute is checked in tests/training/test_processes.py."""
 

@@ -9,7 +9,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.training.monitor import Monitor
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
-from tests.training.stub import CASES, SENTENCES, WIDTH, Stub, batch, train_settings
+from tests.training.stub import CASES, Stub, batch, train_settings
 from tests.training.waiting import WaitedError, nothing_waits
 
 CPU = torch.device("cpu")
@@ -41,20 +41,6 @@ def test_what_waits_would_be_found(waits: object) -> None:
         waits(torch.ones(3, 2))  # type: ignore[operator]
 
 
-def test_the_outcome_is_what_the_objective_saw() -> None:
-    objective = OBJECTIVES["info_nce"]()
-    network = Stub()
-    step = Step(network, objective, train_settings(), ALONE)  # type: ignore[arg-type]
-    ids, mask = batch(0, ALONE)
-    with torch.no_grad():
-        anchor, positive = network(ids, mask).chunk(2)
-        loss = objective(anchor, positive)
-    outcome = step(ids, mask, left=1.0)
-    assert outcome.anchor.shape == (SENTENCES, WIDTH)
-    torch.testing.assert_close(tuple(outcome), (anchor, positive, loss))
-    assert not any(tensor.requires_grad for tensor in outcome)
-
-
 def test_no_learning_rate_left_moves_nothing() -> None:
     network = Stub()
     before = [parameter.clone() for parameter in network.parameters()]
@@ -63,11 +49,3 @@ def test_no_learning_rate_left_moves_nothing() -> None:
     torch.testing.assert_close(list(network.parameters()), before, rtol=0, atol=0)
     step(*batch(0, ALONE), left=1.0)
     assert not torch.equal(network.layer.weight, before[1])
-
-
-def test_what_is_frozen_is_left_out() -> None:
-    network = Stub()
-    network.words.requires_grad_(requires_grad=False)
-    step = Step(network, OBJECTIVES["vicreg"](), train_settings(), ALONE)  # type: ignore[arg-type]
-    (group,) = step.optimiser.param_groups
-    assert len(group["params"]) == len(list(network.parameters())) - 1

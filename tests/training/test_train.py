@@ -43,11 +43,10 @@ class TestReproduction:
         model = "models/model"
         assert folder_version(tmp_path / model) == folder_version(finished / model)
 
-    @pytest.mark.parametrize("head", ["mlp", "linear"])
     def test_another_seed_gives_other_weights(
-        self, lab: Lab, finished: Path, tmp_path: Path, head: str
+        self, lab: Lab, finished: Path, tmp_path: Path
     ) -> None:
-        lab.train(tmp_path, seed=2, changes={"train.head": head})
+        lab.train(tmp_path, seed=2)
         one, other = written(tmp_path), written(finished)
         assert one["model.safetensors"] != other["model.safetensors"]
         assert one["curve.csv"] != other["curve.csv"]
@@ -97,9 +96,6 @@ class TestVariants:
         assert (told["objective"], told["variant_of"]) == ("gentle", "vicreg")
         assert told["hyperparameters"] == {"covariance_coefficient": 3.0}
 
-    def test_what_is_no_variant_names_none(self, finished: Path) -> None:
-        assert "variant_of" not in record(finished)
-
 
 class TestShorterRuns:
     def test_the_command_line_may_replace_the_steps(self, lab: Lab, tmp_path: Path) -> None:
@@ -109,12 +105,11 @@ class TestShorterRuns:
         assert [row["step"] for row in rows(tmp_path, "dynamics.csv")] == ["2", "3"]
         assert record(tmp_path)["training"]["steps"] == 3
 
-    @pytest.mark.parametrize("given", ["0", "-1", "some"])
     def test_no_steps_are_refused(
-        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         with pytest.raises(SystemExit):
-            main([*lab.arguments(tmp_path, "info_nce", 1), "--steps", given])
+            main([*lab.arguments(tmp_path, "info_nce", 1), "--steps", "0"])
         assert "--steps" in capsys.readouterr().err
 
 
@@ -133,14 +128,11 @@ class TestRuns:
         before, after = weights(lab.backbone), weights(tmp_path / "models/model")
         assert any(not torch.equal(before[key], after[key]) for key in before)
 
-    @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
-    def test_roberta_and_any_pooling_train(
-        self, roberta_lab: Lab, tmp_path: Path, pooling: str
-    ) -> None:
-        roberta_lab.train(tmp_path, changes={"backbone.pooling": pooling})
+    def test_roberta_and_another_pooling_train(self, roberta_lab: Lab, tmp_path: Path) -> None:
+        roberta_lab.train(tmp_path, changes={"backbone.pooling": "mean"})
         model = tmp_path / "models/model"
         ours = SentenceEncoder.load(model, "cpu")
-        assert ours.layout.pooling == pooling
+        assert ours.layout.pooling == "mean"
         theirs = SentenceTransformer(str(model), device="cpu")
         sentences = ["A sentence.", "Another one, which is longer."]
         assert np.abs(ours.encode(sentences) - theirs.encode(sentences)).max() < 1e-5
@@ -185,10 +177,6 @@ class TestRuns:
         assert [rate for rate, _ in seen] == pytest.approx(expected)
         assert {decay for _, decay in seen} == {0.01}
         assert clipped == [0.5] * STEPS
-
-    def test_evaluations_are_every_k_steps_and_at_the_end(self, lab: Lab, tmp_path: Path) -> None:
-        lab.train(tmp_path, changes={"train.steps": 5})
-        assert [row["step"] for row in rows(tmp_path)] == ["2", "4", "5"]
 
     def test_the_best_step_is_what_is_saved(self, lab: Lab, finished: Path, tmp_path: Path) -> None:
         scores = [float(row["dev_spearman"]) for row in rows(finished)]

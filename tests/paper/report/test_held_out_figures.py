@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from pipeline.paper.figure import as_json
 from pipeline.paper.held_out.measurements import Settings, measure
 from pipeline.paper.report import dynamics_figures, held_out_figures
 from pipeline.paper.report.over_seeds import Curve
-from pipeline.results.figures import image
 from pipeline.training.curves import DYNAMICS
 
 if TYPE_CHECKING:
@@ -86,51 +84,23 @@ CASES = [
 
 
 @pytest.mark.parametrize(("figure", "given", "name"), CASES)
-class TestEveryFigure:
-    def test_its_data_are_json_without_nan(
-        self, figure: Callable[[Any], Exhibit], given: Any, name: str
-    ) -> None:
-        exhibit = figure(given)
-        assert exhibit.name == name
-        as_json({"settings": exhibit.settings, "data": exhibit.data})
-
-    def test_axes_have_labels_and_the_caption_says_them(
-        self, figure: Callable[[Any], Exhibit], given: Any, name: str
-    ) -> None:
-        exhibit = figure(given)
-        shown = [axes for axes in exhibit.figure.axes if axes.get_visible()]
-        assert shown[0].get_ylabel()
-        assert all(axes.get_xlabel() for axes in shown)
-        assert any(axes.get_legend() for axes in shown)
-        assert "Horizontal: " in exhibit.caption
-        assert "vertical: " in exhibit.caption
-
-    def test_equal_input_gives_equal_data(
-        self, figure: Callable[[Any], Exhibit], given: Any, name: str
-    ) -> None:
-        assert json.dumps(figure(given).data) == json.dumps(figure(given).data)
-
-    def test_lines_of_a_panel_differ_in_grey(
-        self, figure: Callable[[Any], Exhibit], given: Any, name: str
-    ) -> None:
-        for axes in figure(given).figure.axes:
-            styles = [
-                (line.get_linestyle(), line.get_marker(), line.get_markerfacecolor() == "none")
-                for line in axes.get_lines()
-            ]
-            assert len(set(styles)) == len(styles)
-
-
-RENDERED = [
-    *((figure, SEVERAL) for figure in HELD_OUT.values()),
-    *((figure, RUNS["several seeds"]) for figure in DYNAMIC.values()),
-    (HELD_OUT["minimum_ratio"], CLOSED),
-]
-
-
-@pytest.mark.parametrize(("figure", "given"), RENDERED)
-def test_a_figure_can_be_drawn(figure: Callable[[Any], Exhibit], given: Any) -> None:
-    assert image(figure(given).figure, "svg").startswith(b"<?xml")
+def test_every_figure_can_be_read(figure: Callable[[Any], Exhibit], given: Any, name: str) -> None:
+    """Data without NaN, labelled axes that the caption names, lines that differ in grey."""
+    exhibit = figure(given)
+    assert exhibit.name == name
+    as_json({"settings": exhibit.settings, "data": exhibit.data})
+    shown = [axes for axes in exhibit.figure.axes if axes.get_visible()]
+    assert shown[0].get_ylabel()
+    assert all(axes.get_xlabel() for axes in shown)
+    assert any(axes.get_legend() for axes in shown)
+    assert "Horizontal: " in exhibit.caption
+    assert "vertical: " in exhibit.caption
+    for axes in shown:
+        styles = [
+            (line.get_linestyle(), line.get_marker(), line.get_markerfacecolor() == "none")
+            for line in axes.get_lines()
+        ]
+        assert len(set(styles)) == len(styles)
 
 
 class TestSeeds:
@@ -158,13 +128,6 @@ class TestSeeds:
         assert curve.deviation[0] == pytest.approx(math.sqrt(2))
         assert curve.deviation[1:] == (None, None)
 
-    def test_they_are_drawn_with_a_band(self) -> None:
-        counts = {
-            label: len(HELD_OUT["hardest_share"](group).figure.axes[0].collections)
-            for label, group in (("one", ONE), ("several", SEVERAL))
-        }
-        assert counts == {"one": 0, "several": 1}
-
 
 class TestContent:
     def test_the_line_of_equal_shares_is_one_of_the_negatives(self) -> None:
@@ -189,12 +152,6 @@ class TestContent:
         assert [one["seed"] for one in trained] == [1, 2, 3]
         for words in ("2 batches of 16", "m = 0.3", "vicreg-1", "backbone-0", "cpu, 1 threads"):
             assert words in exhibit.caption
-
-    def test_steps_without_an_open_anchor_have_no_ratio(self) -> None:
-        data = DYNAMIC["dynamic_ratios"](RUNS["several seeds"]).data["ArcCon"]
-        place = data["step"].index(30)
-        assert data["ratio"]["mean"][place] is data["ratio"]["deviation"][place] is None
-        assert data["ratio"]["mean"][0] == pytest.approx(1.2)
 
     def test_runs_of_unlike_length_are_joined_by_step(self) -> None:
         data = DYNAMIC["positive_cosine"]({"r = 1": [run(1, 2), run(3, 3)]}).data["r = 1"]

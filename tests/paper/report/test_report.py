@@ -71,6 +71,15 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The report of a complete study; it may only be written again."""
+    whole = Project(tmp_path_factory.mktemp("reported"))
+    whole.study.add_all()
+    assert whole.run() == 0
+    return whole
+
+
 class Asked(HTMLParser):
     """Addresses that a browser would ask for, alternative texts, headings."""
 
@@ -90,35 +99,29 @@ class Asked(HTMLParser):
         assert tag not in ("script", "link", "iframe")
 
 
-def test_the_page_holds_all_that_it_shows(project: Project) -> None:
-    project.study.add_all()
-    assert project.run() == 0
-    asked = Asked(project.page)
+def test_the_page_holds_all_that_it_shows(reported: Project) -> None:
+    asked = Asked(reported.page)
     assert len(asked.pictures) == len(NAMES) + len(STUDY_FIGURES)
     assert all(asked.pictures)
     assert all(address.startswith("data:image/svg+xml;base64,") for address in asked.addresses)
     assert asked.tables >= 6
-    assert "url(" not in project.page
-    assert "@import" not in project.page
+    assert "url(" not in reported.page
+    assert "@import" not in reported.page
 
 
-def test_every_figure_is_a_picture_in_two_formats_with_its_numbers(project: Project) -> None:
-    project.study.add_all()
-    project.run()
-    files = set(contents(project.out / "figures"))
+def test_every_figure_is_a_picture_in_two_formats_with_its_numbers(reported: Project) -> None:
+    files = set(contents(reported.out / "figures"))
     assert files == {f"{name}.{kind}" for name in STUDY_FIGURES for kind in ("json", "png", "svg")}
     for name in STUDY_FIGURES:
-        told: dict[str, Any] = json.loads((project.out / f"figures/{name}.json").read_bytes())
+        told: dict[str, Any] = json.loads((reported.out / f"figures/{name}.json").read_bytes())
         assert told.keys() == {"title", "caption", "settings", "data"}
         assert told["data"]
         assert "{" not in told["caption"]
-        assert f"> **{told['title']}.** {told['caption']}" in project.markdown
+        assert f"> **{told['title']}.** {told['caption']}" in reported.markdown
 
 
-def test_the_text_goes_from_the_question_to_the_evidence(project: Project) -> None:
-    project.study.add_all()
-    project.run()
-    heads = re.findall(r"^#+ (.*)$", project.markdown, flags=re.MULTILINE)
+def test_the_text_goes_from_the_question_to_the_evidence(reported: Project) -> None:
+    heads = re.findall(r"^#+ (.*)$", reported.markdown, flags=re.MULTILINE)
     assert heads == [
         "Why the three components matter",
         "What was run",
@@ -134,10 +137,10 @@ def test_the_text_goes_from_the_question_to_the_evidence(project: Project) -> No
         "What each convention changes",
         "How to make it again",
     ]
-    assert "Hardware: an abacus." in project.markdown
-    assert "Seeds: 1, 2 for `paradigm`" in project.markdown
-    comparison = (project.out.parent / "comparison.md").read_text(encoding="utf-8")
-    assert comparison.strip() in project.markdown
+    assert "Hardware: an abacus." in reported.markdown
+    assert "Seeds: 1, 2 for `paradigm`" in reported.markdown
+    comparison = (reported.out.parent / "comparison.md").read_text(encoding="utf-8")
+    assert comparison.strip() in reported.markdown
 
 
 def test_a_study_that_is_not_complete_says_so_and_claims_nothing_more(project: Project) -> None:
@@ -149,12 +152,10 @@ def test_a_study_that_is_not_complete_says_so_and_claims_nothing_more(project: P
     assert "## Sweeps" not in project.markdown
 
 
-def test_equal_inputs_give_equal_bytes(project: Project) -> None:
-    project.study.add_all()
-    project.run()
-    first = contents(project.out)
-    project.run()
-    assert contents(project.out) == first
+def test_equal_inputs_give_equal_bytes(reported: Project) -> None:
+    first = contents(reported.out)
+    reported.run()
+    assert contents(reported.out) == first
 
 
 def test_a_study_without_runs_is_refused_in_a_sentence(

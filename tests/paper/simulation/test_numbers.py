@@ -5,17 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
-from pipeline.objectives.dissipation import margin_gate
-from pipeline.objectives.ratio import fixed
-from pipeline.objectives.weight import hardest_only
-from torch import Tensor
 
 from pipeline.config.schema import SimulationParams
-from pipeline.objectives import OBJECTIVES, from_pieces
-from pipeline.objectives.views import Views
+from pipeline.objectives import OBJECTIVES, Pieces, Recipe, Views
+from pipeline.objectives import pieces as piece
 from pipeline.paper.simulation.draws import Draws, negative_means, on_each, positive_means
 from pipeline.paper.simulation.numbers import (
-    LEAST_DISSIPATION,
     Estimate,
     at_means,
     estimate,
@@ -72,7 +67,7 @@ def test_mean_dissipation_is_what_integration_gives(
 PARTS = 16  # each of other draws, to bound the memory
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
     """2.5 standard errors, sqrt(0.19 (1 - 0.19) / 1,000,000), where that is largest."""
     part = PAPER.model_copy(update={"batches": 1_000_000 // PARTS})
@@ -89,32 +84,6 @@ def test_a_gates_standard_error_is_binomial(simulated: dict[str, Estimate]) -> N
     one = simulated["mpt"]
     expected = np.sqrt(one.mean * (1 - one.mean) / (Draws.count(PAPER) - 1))
     np.testing.assert_allclose(one.standard_error, expected, atol=1e-12)
-
-
-def test_at_least_the_batches_asked_for_are_drawn() -> None:
-    """1,000 batches of 128 angles fill eight matrices."""
-    assert Draws.count(PAPER) == 1024
-    assert Draws.of(PAPER).normal.shape == (8, 128, 128)
-    assert Draws.count(PAPER.model_copy(update={"batches": 1024})) == 1024
-
-
-def test_angles_have_the_means_and_deviations_asked_for() -> None:
-    draws = Draws.of(PAPER.model_copy(update={"batches": 20_000}), torch.float64)
-    angle = draws.cosine(1.0, 1.5).arccos()
-    diagonal = torch.eye(128, dtype=torch.bool).expand_as(angle)
-    for angles, mean, deviation in (
-        (angle[diagonal], 1.0, 0.05),
-        (angle[~diagonal], 1.5, 0.1),
-    ):
-        assert float(angles.mean()) == pytest.approx(mean, abs=0.002)
-        assert float(angles.std()) == pytest.approx(deviation, rel=0.02)
-
-
-def test_every_grid_point_sees_the_same_draws() -> None:
-    """A gate can only open as the positives move away, whatever the batch."""
-    gate = mean_dissipation({"mpt": OBJECTIVES["mpt"]()}, SMALL)["mpt"].mean
-    below = negative_means(SMALL.grid) < 3 * math.pi / 4  # beyond it, cosines fold back at pi
-    assert (np.diff(gate[below], axis=1) >= 0).all()
 
 
 def test_an_objectives_estimate_does_not_depend_on_its_company() -> None:
@@ -135,24 +104,6 @@ def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> N
         torch.set_num_threads(before)
     again = mean_dissipation({"info_nce": OBJECTIVES["info_nce"]()}, SMALL)
     np.testing.assert_array_equal(found["info_nce"].mean, again["info_nce"].mean)
-
-
-def test_pieces_that_cannot_be_vectorised_are_simulated_one_by_one() -> None:
-    """A number that is asked for while the piece runs is what vmap cannot give."""
-
-    def gate(views: Views) -> Tensor:
-        margin = 0.23 if float(views.cosine.sum()) < math.inf else 0.0
-        return margin_gate(views, margin, "cross_view")
-
-    mine = from_pieces(
-        "mine",
-        dissipation=gate,
-        weight=lambda views: hardest_only(views.cosine),
-        ratio=lambda views: fixed(views, 1.0),
-    )
-    found = mean_dissipation({"mine": mine(), "mpt": OBJECTIVES["mpt"]()}, SMALL)
-    np.testing.assert_array_equal(found["mine"].mean, found["mpt"].mean)
-    assert at_means("mine", mine(), SMALL).is_constant
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -178,17 +129,6 @@ class TestHardestShare:
         )
         np.testing.assert_array_equal(near.every, far.every)
         assert (near.open_batches < far.open_batches).any()
-
-    def test_it_is_undefined_only_where_no_batch_is_open(self) -> None:
-        shares = hardest_share(SMALL)
-        assert (shares.open_batches == 0).any()
-        np.testing.assert_array_equal(np.isnan(shares.open), shares.open_batches == 0)
-
-    def test_where_every_batch_is_open_both_means_are_one(self) -> None:
-        shares = hardest_share(SMALL)
-        whole = shares.open_batches == Draws.count(SMALL)
-        assert whole.any()
-        np.testing.assert_array_equal(shares.open[whole], shares.every[whole])
 
 
 class TestAtMeans:
@@ -231,18 +171,16 @@ class TestAtMeans:
         assert closed_gate.any()
         assert not found.all()
 
-    def test_small_dissipation_is_not_visited(self) -> None:
-        found = at_means("info_nce", OBJECTIVES["info_nce"](), SMALL)
-        small = found.dissipation < LEAST_DISSIPATION
-        assert 0 < small.mean() < 1
-        assert found.unvisited[small].all()
 
-    def test_a_grid_wider_than_a_batch_takes_several_matrices(self) -> None:
-        wide = SMALL.model_copy(update={"grid": 11, "negatives": 2})
-        found = at_means("met", OBJECTIVES["met"](), wide)
-        formula = np.sin(negative_means(11)[:, None] / 2) / np.sin(positive_means(11) / 2)
-        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
+def test_pieces_that_cannot_be_vectorised_are_simulated_one_by_one() -> None:
+    """A number that is asked for while the piece runs is what vmap cannot give."""
 
-    def test_an_objective_that_reads_embeddings_is_named(self) -> None:
-        with pytest.raises(ValueError, match="the ratio of 'barlow_twins' reads embeddings"):
-            at_means("barlow_twins", OBJECTIVES["barlow_twins"](), SMALL)
+    def pieces(v: Views) -> Pieces:
+        margin = 0.23 if float(v.cosine.sum()) < math.inf else 0.0
+        weight = piece.hardest_only(v.cosine)
+        return Pieces(piece.margin_gate(v, margin=margin), weight, weight.sum(dim=1))
+
+    mine = Recipe("mine", pieces)
+    found = mean_dissipation({"mine": mine(), "mpt": OBJECTIVES["mpt"]()}, SMALL)
+    np.testing.assert_array_equal(found["mine"].mean, found["mpt"].mean)
+    assert at_means("mine", mine(), SMALL).is_constant

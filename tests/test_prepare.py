@@ -1,12 +1,15 @@
-"""What the stage stores and reports of a corpus, and which settings it refuses."""
+"""The prepare stage: what it stores and reports of a corpus, what it refuses, and that its
+folder appears whole or not at all.
+"""
+
+from __future__ import annotations
 
 import json
 import random
 import shutil
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,17 +18,60 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from pipeline.data.prepared import Meta, PrepareError
+from pipeline.data.prepared import Meta, PrepareError, Report
 from pipeline.data.tokenizing import load_tokenizer, tokenise
 from pipeline.data.tokens import TokenArrays
-from tests.prepare.lab import BERT, LENGTH, contents, expected, run, stored
+from pipeline.prepare import main, prepare
+from tests.tiny import BERT_MINI, SAMPLE, contents, write_params
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LENGTH = 12
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Sixty sentences of one to sixty words, an empty row and two duplicates."""
+    words = (SAMPLE / "corpus.txt").read_text(encoding="utf-8").split()
+    rows = [" ".join(words[count : 2 * count]) for count in range(1, 61)]
+    path = tmp_path / "corpus.txt"
+    path.write_text("\n".join([*rows, "", rows[0], rows[5]]), encoding="utf-8")
+    return path
+
+
+def run(source: Path, out: Path, **changes: Any) -> Report:
+    arguments: dict[str, Any] = {
+        "revision": None,
+        "column": "text",
+        "backbone": str(BERT_MINI),
+        "max_length": LENGTH,
+        "held_out": 0.1,
+        "seed": 3,
+        "minimum": 2,
+    }
+    return prepare(source=str(source), out=out, **(arguments | changes))
+
+
+def stored(folder: Path) -> list[list[int]]:
+    arrays = TokenArrays.load(folder)
+    return [arrays[index].tolist() for index in range(len(arrays))]
+
+
+def expected(source: Path, backbone: Path, max_length: int | None = LENGTH) -> list[list[int]]:
+    rows = source.read_text(encoding="utf-8").split("\n")
+    sentences = list(dict.fromkeys(row for row in rows if row))
+    tokenizer = AutoTokenizer.from_pretrained(backbone)
+    cut = max_length is not None
+    ids = tokenizer(sentences, truncation=cut, max_length=max_length, verbose=False)["input_ids"]
+    return [list(row) for row in ids]
 
 
 def test_stored_tokens_are_those_of_the_tokenizer_with_truncation(
-    backbone: Path, corpus: Path, tmp_path: Path
+    tiny: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    run(corpus, tmp_path / "out", backbone=str(backbone), held_out=0)
-    assert stored(tmp_path / "out/train") == expected(corpus, backbone)
+    run(corpus, tmp_path / "out", backbone=str(tiny), held_out=0)
+    assert stored(tmp_path / "out/train") == expected(corpus, tiny)
 
 
 loaded = cache(AutoTokenizer.from_pretrained)
@@ -41,9 +87,9 @@ whole_tokenizer = cache(load_tokenizer)
     like=st.sampled_from(["bert", "roberta"]),
 )
 def test_any_sentence_is_cut_as_the_tokenizer_cuts_it(
-    roberta: Path, sentences: list[str], max_length: int, like: str
+    tiny_roberta: Path, sentences: list[str], max_length: int, like: str
 ) -> None:
-    folder = BERT if like == "bert" else roberta
+    folder = BERT_MINI if like == "bert" else tiny_roberta
     tokenizer = loaded(folder)
     backend = whole_tokenizer(str(folder), 16)[0]
     arrays, lengths = tokenise(sentences, backend, max_length)
@@ -57,7 +103,7 @@ def test_a_tokenizer_saved_with_truncation_and_padding_still_gives_whole_sentenc
     corpus: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "backbone"
-    shutil.copytree(BERT, folder)
+    shutil.copytree(BERT_MINI, folder)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(5)
     tokenizer.enable_padding(length=5)
@@ -66,9 +112,9 @@ def test_a_tokenizer_saved_with_truncation_and_padding_still_gives_whole_sentenc
     assert changed == run(corpus, tmp_path / "out")
 
 
-def test_the_report_counts_rows_and_tokens(backbone: Path, corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", backbone=str(backbone))
-    whole = [len(row) for row in expected(corpus, backbone, None)]
+def test_the_report_counts_rows_and_tokens(tiny: Path, corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out", backbone=str(tiny))
+    whole = [len(row) for row in expected(corpus, tiny, None)]
     assert (report.rows_in, report.rows_kept, report.empty, report.duplicates) == (63, 60, 1, 2)
     assert (report.train, report.held_out) == (54, 6)
     assert report.share_truncated == sum(length > LENGTH for length in whole) / 60
@@ -97,12 +143,12 @@ def test_the_histogram_counts_whole_lengths_in_bins_that_sort(corpus: Path, tmp_
     assert len(names) == 17
 
 
-def test_meta_says_what_batches_need(backbone: Path, corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", backbone=str(backbone))
+def test_meta_says_what_batches_need(tiny: Path, corpus: Path, tmp_path: Path) -> None:
+    report = run(corpus, tmp_path / "out", backbone=str(tiny))
     meta = Meta.load(tmp_path / "out")
-    tokenizer = AutoTokenizer.from_pretrained(backbone)
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
     assert (meta.pad_id, meta.vocabulary) == (tokenizer.pad_token_id, len(tokenizer))
-    assert (meta.backbone, meta.max_length) == (str(backbone), LENGTH)
+    assert (meta.backbone, meta.max_length) == (str(tiny), LENGTH)
     assert (meta.train, meta.held_out) == (54, 6)
     assert (meta.data_hash, meta.source) == (report.data_hash, str(corpus))
 
@@ -119,7 +165,7 @@ def test_held_out_and_training_sentences_are_disjoint_exhaustive_and_in_order(
     corpus: Path, tmp_path: Path
 ) -> None:
     run(corpus, tmp_path / "out", held_out=0.3)
-    every = expected(corpus, BERT)
+    every = expected(corpus, BERT_MINI)
     train, held = stored(tmp_path / "out/train"), stored(tmp_path / "out/held_out")
     assert (len(train), len(held)) == (42, 18)
     assert sorted(train + held) == sorted(every)
@@ -128,27 +174,14 @@ def test_held_out_and_training_sentences_are_disjoint_exhaustive_and_in_order(
         assert all(before < after for before, after in pairwise(places))
 
 
-def test_nothing_held_out_is_a_valid_folder(corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", held_out=0)
-    assert report.held_out == 0
-    assert len(TokenArrays.load(tmp_path / "out/held_out")) == 0
-    assert len(TokenArrays.load(tmp_path / "out/train")) == 60
-
-
 def test_equal_arguments_give_equal_bytes(corpus: Path, tmp_path: Path) -> None:
     first = run(corpus, tmp_path / "first")
     assert run(corpus, tmp_path / "second") == first
     assert contents(tmp_path / "first") == contents(tmp_path / "second")
 
 
-def test_another_seed_holds_out_other_sentences(corpus: Path, tmp_path: Path) -> None:
-    run(corpus, tmp_path / "first")
-    run(corpus, tmp_path / "second", seed=4)
-    assert stored(tmp_path / "first/held_out") != stored(tmp_path / "second/held_out")
-
-
 def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
-    roberta: Path, corpus: Path, tmp_path: Path
+    tiny_roberta: Path, corpus: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     reference = run(corpus, out).data_hash
@@ -160,22 +193,13 @@ def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
         {"seed": 4},
         {"held_out": 0.2},
         {"max_length": 13},
-        {"backbone": str(roberta)},
+        {"backbone": str(tiny_roberta)},
     ]
     hashes = {run(corpus, out, **change).data_hash for change in changes}
     random.Random(1).shuffle(rows)
     corpus.write_text("\n".join(rows), encoding="utf-8")
     hashes.add(run(corpus, out).data_hash)
     assert len(hashes | {reference}) == 6
-
-
-def test_chunks_do_not_show_in_the_result(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(corpus, tmp_path / "one")
-    monkeypatch.setattr("pipeline.data.tokenizing._CHUNK", 7)
-    run(corpus, tmp_path / "many")
-    assert contents(tmp_path / "one") == contents(tmp_path / "many")
 
 
 def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) -> None:
@@ -185,7 +209,7 @@ def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("share", [-0.1, 1, 1.5, float("nan")])
+@pytest.mark.parametrize("share", [-0.1, 1, float("nan")])
 def test_a_held_out_share_outside_its_range_is_refused(
     share: float, corpus: Path, tmp_path: Path
 ) -> None:
@@ -202,20 +226,115 @@ def test_a_training_length_that_does_not_suit_the_backbone_is_refused(
 
 
 def test_a_backbone_without_a_usable_tokenizer_is_refused(
-    roberta: Path, corpus: Path, tmp_path: Path
+    tiny_roberta: Path, corpus: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "backbone"
     with pytest.raises(PrepareError, match=r"backbone\.source: .* is no folder here, and as a hub"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     folder.mkdir()
-    shutil.copy(BERT / "config.json", folder)
+    shutil.copy(BERT_MINI / "config.json", folder)
     with pytest.raises(PrepareError, match=r"has no vocabulary; add its tokenizer\.json"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     (folder / "tokenizer.json").write_text("{")
     with pytest.raises(PrepareError, match=r"backbone\.source: .* gives no tokenizer"):
         run(corpus, tmp_path / "out", backbone=str(folder))
-    tokenizer = AutoTokenizer.from_pretrained(roberta)
+    tokenizer = AutoTokenizer.from_pretrained(tiny_roberta)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(folder)
     with pytest.raises(PrepareError, match="has no padding token"):
         run(corpus, tmp_path / "out", backbone=str(folder))
+
+
+# The folder appears whole or not at all.
+
+
+def test_a_failure_while_writing_leaves_earlier_output(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(corpus, tmp_path / "out")
+    before = contents(tmp_path)
+    save = TokenArrays.save
+
+    def fail(arrays: TokenArrays, folder: Path) -> None:
+        save(arrays, folder)
+        if folder.name == "held_out":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(TokenArrays, "save", fail)
+    with pytest.raises(KeyboardInterrupt):
+        run(corpus, tmp_path / "out", seed=9)
+    assert contents(tmp_path) == before
+
+
+def test_new_output_replaces_all_of_the_old_and_what_a_killed_run_left(
+    corpus: Path, tmp_path: Path
+) -> None:
+    run(corpus, tmp_path / "out")
+    for left in ("out/old.bin", ".out.unfinished/half.npy", ".out.replaced/half.npy"):
+        (tmp_path / left).parent.mkdir(exist_ok=True)
+        (tmp_path / left).touch()
+    run(corpus, tmp_path / "out", seed=9)
+    run(corpus, tmp_path / "again", seed=9)
+    assert contents(tmp_path / "out") == contents(tmp_path / "again")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "corpus.txt", "out"]
+
+
+def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
+    for out in (tmp_path, corpus):
+        with pytest.raises(PrepareError, match="exists and is no prepared folder; name a new"):
+            run(corpus, out)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+@pytest.fixture
+def command(corpus: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A command line whose params.yaml names the corpus above."""
+    changes = {
+        "corpus.source": str(corpus),
+        "corpus.held_out": 0.1,
+        "corpus.seed": 3,
+        "backbone.source": str(BERT_MINI),
+        "train.max_length": LENGTH,
+        "train.batch_size": 54,
+    }
+    params = write_params(tmp_path_factory.mktemp("params") / "params.yaml", changes)
+    out, report = tmp_path / "data/prepared", tmp_path / "metrics/report.json"
+    return ["--params", str(params), "--out", str(out), "--report", str(report)]
+
+
+def test_the_stage_writes_folder_and_report(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 0
+    written = (tmp_path / "metrics/report.json").read_bytes()
+    report = json.loads(written)
+    assert Report(**report).held_out == Meta.load(tmp_path / "data/prepared").held_out == 6
+    assert "54 sentences to train on, 6 held out; 1 empty and 2" in capsys.readouterr().out
+    assert main(command) == 0
+    assert (tmp_path / "metrics/report.json").read_bytes() == written
+
+
+def test_a_failing_stage_says_one_sentence_and_writes_nothing(
+    command: list[str], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus.write_bytes(b"a\nb\0\n")
+    assert main(command) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("prepare: corpus.source: ")
+    assert "a NUL byte (line 2, byte 3)" in error
+    assert error.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
+
+
+@pytest.mark.parametrize(("option", "place"), [("--out", 3), ("--report", 5)])
+def test_an_output_that_cannot_be_written_is_refused_first(
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    option: str,
+    place: int,
+) -> None:
+    command[place] = str(tmp_path / "corpus.txt" / "below")
+    assert main(command) == 1
+    assert capsys.readouterr().err.startswith(f"prepare: {option}: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
