@@ -13,7 +13,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The files that take longest come first, so that no process is left alone with one."""
 
     def slow(of_file: Sequence[pytest.Item]) -> int:
-        return sum(item.get_closest_marker("slow") is not None for item in of_file)
+        return sum(
+            item.get_closest_marker(name) is not None
+            for item in of_file
+            for name in ("slow", "verify")
+        )
 
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:

@@ -74,7 +74,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory, exports: Path) -> Tiny:
     return _tiny(folder, exports, "max")
 
 
-@pytest.fixture(scope="session", params=["bert", pytest.param("roberta", marks=pytest.mark.slow)])
+@pytest.fixture(scope="session", params=["bert", pytest.param("roberta", marks=pytest.mark.verify)])
 def each(request: pytest.FixtureRequest) -> Tiny:
     """Each of the two in turn."""
     tiny: Tiny = request.getfixturevalue(request.param)

@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from tests.serve.started import ROOT, started, write_encoders, write_params
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 
 # Only what is in git, and the encoders that a test makes: a clone has no trained ones.
 FILES = ("bentofile.yaml", "constraints.txt")

@@ -124,7 +124,7 @@ def address(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield address
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.method} {one.path}")
 def test_a_command_answers_as_the_page_says(example: Example, address: str) -> None:
     command = example.command.rstrip().replace(DEFAULT, address)
@@ -158,7 +158,7 @@ def assert_shaped(shown: object, real: object, where: str) -> None:
         assert type(shown) is type(real), where
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_token_ids_with_and_without_special_tokens_give_the_same(address: str) -> None:
     (example,) = (one for one in EXAMPLES if "[37, 53]" in one.command)
     command = example.command.rstrip().replace(DEFAULT, address)
@@ -167,7 +167,7 @@ def test_token_ids_with_and_without_special_tokens_give_the_same(address: str) -
     assert first == second
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=["openai", "langchain", "llama-index"])
 def test_a_client_works_as_the_page_says(snippet: str, address: str) -> None:
     assert DEFAULT in snippet

@@ -128,7 +128,7 @@ class TestExportMissing:
         assert "torch is not installed" in reasons[bert.folder]
         assert "python -m serve.encoders.export" in reasons[bert.folder]
 
-    @pytest.mark.slow
+    @pytest.mark.verify
     def test_a_process_of_its_own_exports_what_it_can_and_says_why_not(
         self, bert: Tiny, tmp_path: Path
     ) -> None:
@@ -140,7 +140,7 @@ class TestExportMissing:
         assert "no config.json there" in reasons[empty]
         assert (tmp_path / "out" / bert.exported.folder.name / "graph.onnx").is_file()
 
-    @pytest.mark.slow
+    @pytest.mark.verify
     def test_a_stopping_service_does_not_wait_for_an_export(
         self, bert: Tiny, tmp_path: Path
     ) -> None:

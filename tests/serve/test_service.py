@@ -96,7 +96,7 @@ def test_nothing_phones_home(supervisor: dict[str, Any]) -> None:
     assert supervisor["silent"] is True
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_nothing_phones_home_even_if_bentoml_has_looked_before() -> None:
     """As the command line has, before it imports the service."""
     code = (
@@ -118,7 +118,7 @@ def test_one_worker_listens_for_this_machine_only(supervisor: dict[str, Any]) ->
     assert supervisor["workers"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_host_and_port_say_where_it_listens() -> None:
     code = (
         "import serve.service as service\n"
@@ -128,7 +128,7 @@ def test_host_and_port_say_where_it_listens() -> None:
     assert seen(code, HOST="0.0.0.0", PORT="8080") == ["0.0.0.0", 8080]
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
@@ -166,7 +166,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_the_service_answers_through_bentoml_as_the_api_does(tmp_path: Path) -> None:
     """No encoder is there, so it is alive and not ready."""
     params = (ROOT / "params.yaml").read_text(encoding="utf-8")

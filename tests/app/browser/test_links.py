@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tests.serve.e2e.process import Server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 
 
 def test_a_link_shows_the_view_that_it_was_made_of(browser: Browser, server: Server) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.app.browser.chromium import Visit
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 NASTY = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> %{x}"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.app.browser.chromium import Visit
     from tests.serve.e2e.process import Server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 
 
 def cosine(server: Server, model: str, first: str, second: str) -> float:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 HOST = "127.0.0.2"
 TEXT = {"model": "first-1", "input": "A man is playing a guitar."}
 # On the path of all its processes, Python imports this first.

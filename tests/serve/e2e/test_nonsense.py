@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.serve.e2e.process import Server
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 
 SEED = 20240811
 PROBES, WARM = 10_000, 3000

@@ -154,7 +154,7 @@ def test_many_concurrent_requests_get_each_its_own_vectors(client: OpenAI, serve
         assert cosine(answer.data[0].embedding, one) > SAME
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_bad_key_is_authentication_error(strict: Server) -> None:
     with (
         OpenAI(base_url=f"{strict.url}/v1", api_key="wrong", max_retries=0) as client,
@@ -164,14 +164,14 @@ def test_a_bad_key_is_authentication_error(strict: Server) -> None:
     assert caught.value.code == "invalid_api_key"
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.parametrize("key", [KEY, "another"])
 def test_every_key_opens(strict: Server, key: str) -> None:
     with OpenAI(base_url=f"{strict.url}/v1", api_key=key, max_retries=0) as client:
         assert [model.id for model in client.models.list().data] == ["wide-1"]
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_full_queue_is_rate_limit_error_and_all_others_are_answered(strict: Server) -> None:
     async def all_at_once() -> list[CreateEmbeddingResponse | BaseException]:
         async with AsyncOpenAI(base_url=f"{strict.url}/v1", api_key=KEY, max_retries=0) as client:
@@ -189,7 +189,7 @@ def test_a_full_queue_is_rate_limit_error_and_all_others_are_answered(strict: Se
         assert int(error.response.headers["Retry-After"]) >= 1
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_the_client_retries_until_there_is_room(strict: Server) -> None:
     async def all_at_once() -> list[CreateEmbeddingResponse]:
         async with AsyncOpenAI(base_url=f"{strict.url}/v1", api_key=KEY, max_retries=20) as client:

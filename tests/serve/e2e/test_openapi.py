@@ -74,7 +74,7 @@ def test_the_document_has_every_route_of_v1(document: Any) -> None:
     assert found == OPERATIONS
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_every_answer_is_as_the_document_says(
     server: Server, document: Any, tmp_path: Path
 ) -> None:

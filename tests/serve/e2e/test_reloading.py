@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.serve.e2e.process import Server
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 TEXTS = ["A man is playing a guitar.", "no"]
 CLIENTS = 3
 SAME = 0.9999

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.serve.e2e.process import Server
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 
 
 @pytest.fixture(scope="module")

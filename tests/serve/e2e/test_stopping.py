@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.serve.e2e.process import Server
     from tests.serve.e2e.store import Launch, Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 EMBEDDINGS = "/v1/embeddings"
 SHORT = {"model": "first-1", "input": "A man is playing a guitar."}
 REQUESTS, TEXTS = 16, 10

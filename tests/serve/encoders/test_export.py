@@ -157,7 +157,7 @@ def test_a_damaged_description_is_no_export(tmp_path: Path, content: str, messag
         Exported.load(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.parametrize("pooling", ["cls", "max"])
 def test_an_export_of_another_format_is_made_again_whatever_the_modules(
     tiny: Path, tmp_path: Path, pooling: str
