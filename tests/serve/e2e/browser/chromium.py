@@ -31,7 +31,7 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE = 30_000  # milliseconds that an expectation may take on a busy machine
-SCREENSHOTS = Path(__file__).parents[3] / ".screenshots"
+SCREENSHOTS = Path(__file__).parents[4] / ".screenshots"
 # Nothing moves but what moves for ever, such as a sign that something is being fetched.
 _STILL = """() => document.getAnimations().every((one) =>
     one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"""

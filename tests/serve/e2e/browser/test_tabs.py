@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from tests.tiny import corpus
 
 if TYPE_CHECKING:
-    from tests.app.browser.chromium import Visit
+    from tests.serve.e2e.browser.chromium import Visit
     from tests.serve.e2e.process import Server
 
 pytestmark = pytest.mark.verify

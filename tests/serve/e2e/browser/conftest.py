@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.version import folder_version
 from serve.encoders.export import export
-from tests.app.browser.chromium import CHROMIUM, FLAGS, VIEWS, View, Visit, visiting
+from tests.serve.e2e.browser.chromium import CHROMIUM, FLAGS, VIEWS, View, Visit, visiting
 from tests.serve.e2e.process import ROOT, Server, eventually, running
 from tests.serve.e2e.store import write_params
 

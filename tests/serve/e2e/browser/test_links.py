@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from tests.app.browser.chromium import visiting
+from tests.serve.e2e.browser.chromium import visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

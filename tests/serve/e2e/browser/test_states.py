@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.app.browser.alone import page_alone
-from tests.app.browser.chromium import VIEWS, serious, visiting
-from tests.app.browser.conftest import load_page, write_demo_params
+from tests.serve.e2e.browser.alone import page_alone
+from tests.serve.e2e.browser.chromium import VIEWS, serious, visiting
+from tests.serve.e2e.browser.conftest import load_page, write_demo_params
 from tests.serve.e2e.process import Server, running
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
-    from tests.app.browser.chromium import Visit
+    from tests.serve.e2e.browser.chromium import Visit
 
 pytestmark = pytest.mark.verify
 NASTY = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> %{x}"
