@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.serve.e2e.browser.chromium import CHROMIUM, FLAGS, VIEWS, View, Visit, visiting
+from tests.serve.e2e.browser.chromium import (
+    CHROMIUM,
+    DESKTOP,
+    FLAGS,
+    LIGHT_DESKTOP,
+    PHONE,
+    View,
+    Visit,
+    visiting,
+)
 from tests.serve.e2e.process import eventually
 
 if TYPE_CHECKING:
@@ -38,11 +47,16 @@ def load_page(server: Server) -> str:
 
 
 @pytest.fixture(
-    params=[VIEWS[0], *(pytest.param(view, marks=pytest.mark.verify) for view in VIEWS[1:])],
+    scope="module",
+    params=[
+        LIGHT_DESKTOP,
+        pytest.param(DESKTOP, marks=pytest.mark.verify),
+        pytest.param(PHONE, marks=pytest.mark.verify),
+    ],
     ids=lambda view: view.name,
 )
 def visit(request: pytest.FixtureRequest, browser: Browser, server: Server) -> Iterator[Visit]:
-    """Somebody who has the page open, on each screen and in each colour scheme."""
+    """Somebody who has the page open and looks at one tab after another, on each screen."""
     view: View = request.param
     with visiting(browser, view) as visit:
         visit.open(load_page(server))

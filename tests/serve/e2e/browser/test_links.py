@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.serve.e2e.browser.chromium import visiting
@@ -30,6 +31,7 @@ def test_a_link_shows_the_view_that_it_was_made_of(browser: Browser, server: Ser
         expect(page.get_by_label("Other sentence")).to_have_value(view["b"])
 
 
+@pytest.mark.verify
 def test_a_link_to_an_encoder_that_is_gone_shows_those_there_are(
     browser: Browser, server: Server
 ) -> None:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.serve.e2e.browser.chromium import VIEWS, serious, visiting
+from tests.serve.e2e.browser.chromium import PHONE, serious, visiting
 from tests.serve.e2e.browser.conftest import load_page
 from tests.serve.e2e.process import Server, eventually, free_port
 from tests.tiny import ROOT
@@ -86,7 +86,7 @@ def test_with_keys_the_page_asks_for_one_and_forwards_it(
 ) -> None:
     server = launch(store.both, {"TRIAD_API_KEYS": "secret"})
     server.wait_for(200)
-    with visiting(browser, VIEWS[1]) as visit:
+    with visiting(browser, PHONE) as visit:
         page = visit.open(load_page(server))
         expect(page.get_by_role("alert").first).to_contain_text("API key is missing")
         key = page.get_by_label("API key")
@@ -110,32 +110,6 @@ def test_the_page_is_accessible_before_its_charts_are_drawn(
         expect(page.get_by_role("img", name="A chart that is not drawn yet")).to_be_visible()
         visit.settle()
         assert not serious(page)
-
-
-def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
-    page = desk.page
-    page.get_by_label("Sentence", exact=True).fill(NASTY)
-    page.get_by_role("button", name="Compare", exact=True).click()
-    expect(page).to_have_url(re.compile("script"))
-    desk.tab("Pairs")
-    page.locator("#pairs-text textarea").fill(f"{NASTY}\tother\t1\nb\tc\t2\nd\te\t0\n{NASTY}")
-    page.locator("#score-pairs").click()
-    expect(page.locator("#pairs-table")).to_contain_text("<script>")
-    desk.tab("Matrix")
-    page.locator("#matrix-text textarea").fill(f"{NASTY}\nother\nthird")
-    page.locator("#compare-all").click()
-    expect(page.locator("#tabs ol li")).to_have_count(3)
-    desk.tab("Search")
-    page.get_by_label("Query").fill(NASTY)
-    page.locator("#search").click()
-    expect(page.locator("#found table")).to_have_count(2)
-    desk.tab("Gradient")
-    page.locator("#anchors textarea").fill(f"{NASTY}\nother\nthird")
-    page.locator("#show-gradient").click()
-    desk.chart("step-second")
-    assert page.title() != "taken"
-    assert page.locator("img[src=x]").count() == 0
-    desk.hold("markup")
 
 
 @pytest.mark.parametrize(
@@ -169,9 +143,9 @@ def test_what_cannot_be_used_is_said_in_a_sentence(
     expect(page.get_by_role("alert").first).to_contain_text(said)
 
 
-def test_a_bad_row_is_named_and_the_others_are_scored(desk: Visit) -> None:
-    page = desk.page
-    desk.tab("Pairs")
+def test_a_bad_row_is_named_and_the_others_are_scored(same_desk: Visit) -> None:
+    page = same_desk.page
+    same_desk.tab("Pairs")
     lines = ["a dog\ta cat\t3", "alone", "a hen\ta cock\t4", "a sea\ta lake\tmany", "a\tb\t1"]
     page.locator("#pairs-text textarea").fill("\n".join(lines))
     page.locator("#score-pairs").click()
@@ -185,8 +159,8 @@ def test_a_bad_row_is_named_and_the_others_are_scored(desk: Visit) -> None:
     ("name", "content"),
     [
         ("pairs.csv", '\ufeff"a ""dog"", old","a cat",3\r\n"a hen","a cock",4\r\n'.encode()),
-        ("pairs.tsv", b"a dog\ta cat\r\na hen\ta cock\r\n"),
-        ("pairs.txt", b"a dog;a cat;2,5\na hen;a cock;1,0\n"),
+        pytest.param("pairs.tsv", b"a dog\ta cat\r\na hen\ta cock\r\n", marks=pytest.mark.verify),
+        pytest.param("pairs.txt", b"a dog;a cat;2,5\na hen;a cock;1,0\n", marks=pytest.mark.verify),
     ],
 )
 def test_a_file_is_read_scored_and_deleted(desk: Visit, name: str, content: bytes) -> None:
@@ -199,13 +173,15 @@ def test_a_file_is_read_scored_and_deleted(desk: Visit, name: str, content: byte
     assert not list(Path(tempfile.gettempdir(), "gradio").rglob(name))
 
 
-def test_a_long_sentence_is_cut_and_said_to_be(desk: Visit) -> None:
-    page = desk.page
+def test_a_long_sentence_is_cut_and_said_to_be(same_desk: Visit) -> None:
+    page = same_desk.page
+    same_desk.tab("Pair")
     page.get_by_label("Sentence", exact=True).fill("word " * 1000)
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.locator("#pair-scores")).to_contain_text("cut for vicreg-42")
 
 
+@pytest.mark.verify
 def test_two_people_at_once_see_their_own(browser: Browser, server: Server) -> None:
     with visiting(browser) as one, visiting(browser) as other:
         theirs = [(one, "the secret of the one"), (other, "what the other hides")]
@@ -232,8 +208,9 @@ def test_a_page_that_is_open_does_not_keep_the_service_from_stopping(
         assert server.stop(seconds=30) == 0  # much sooner than after stop_seconds
 
 
-def test_keyboard_alone_is_enough_to_compare(desk: Visit) -> None:
-    page = desk.page
+def test_keyboard_alone_is_enough_to_compare(same_desk: Visit) -> None:
+    page = same_desk.page
+    same_desk.tab("Pair")
     page.get_by_label("Sentence", exact=True).focus()
     page.keyboard.press("Control+A")
     page.keyboard.type("Snow fell all night.")
@@ -248,3 +225,31 @@ def test_keyboard_alone_is_enough_to_compare(desk: Visit) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#pairs-text")).to_be_visible()
+
+
+def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
+    page = desk.page
+    desk.tab("Pair")
+    page.get_by_label("Sentence", exact=True).fill(NASTY)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page).to_have_url(re.compile("script"))
+    desk.tab("Pairs")
+    page.locator("#pairs-text textarea").fill(f"{NASTY}\tother\t1\nb\tc\t2\nd\te\t0\n{NASTY}")
+    page.locator("#score-pairs").click()
+    expect(page.locator("#pairs-table")).to_contain_text("<script>")
+    desk.tab("Matrix")
+    page.locator("#matrix-text textarea").fill(f"{NASTY}\nother\nthird")
+    page.locator("#compare-all").click()
+    expect(page.locator("#tabs ol li")).to_have_count(3)
+    desk.tab("Search")
+    page.get_by_label("Query").fill(NASTY)
+    page.locator("#search").click()
+    expect(page.locator("#found table")).to_have_count(2)
+    desk.tab("Gradient")
+    page.locator("#anchors textarea").fill(f"{NASTY}\nother\nthird")
+    page.locator("#show-gradient").click()
+    desk.chart("step-second")
+    assert page.title() != "taken"
+    assert page.locator("img[src=x]").count() == 0
+    desk.settle()
+    assert not desk.problems, "\n".join(desk.problems)

@@ -1,4 +1,4 @@
-"""Every tab as a person uses it, on a desktop and a phone, light and dark.
+"""Every tab as a person uses it; `make verify`: on a desktop and a phone, light and dark.
 
 Each ends with what must hold of every page: no request to another machine, no error on the console,
 nothing wider than the screen, no serious finding of axe-core; and with a picture in .screenshots.
@@ -29,6 +29,7 @@ def cosine(server: Server, model: str, first: str, second: str) -> float:
 
 def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
     page = visit.page
+    visit.tab("Pair")
     texts = "The cat sat on the mat.", "A feline rested on a rug."
     page.get_by_label("Sentence", exact=True).fill(texts[0])
     page.get_by_label("Other sentence").fill(texts[1])
@@ -51,6 +52,7 @@ def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
 
 def test_pairs_on_which_they_disagree_are_offered_and_compared(visit: Visit) -> None:
     page = visit.page
+    visit.tab("Pair")
     choice = page.locator("#examples label").first
     expect(choice).to_be_visible()
     first, second = choice.inner_text().rsplit(" (", 1)[0].split(" ↔ ")
