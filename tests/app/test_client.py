@@ -18,7 +18,7 @@ def text(number: int) -> str:
 
 
 @PROPERTY
-@given(count=st.integers(0, 1500), models=st.integers(1, 3))
+@given(count=st.integers(0, 600), models=st.integers(1, 3))
 def test_pairs_of_many_requests_are_as_those_of_one(count: int, models: int) -> None:
     names = [f"m{number}" for number in range(models)]
     pairs = [(text(number), text(number + 3)) for number in range(count)]

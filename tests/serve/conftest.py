@@ -17,7 +17,6 @@ from serve.encoders.export import export
 from serve.encoders.exported import Exported
 from serve.encoders.registry import ServedEncoder
 from tests.serve.fakes import Fake, served
-from tests.serve.place import Place
 from tests.serve.served import PARAMS, Api, running
 from tests.tiny import change_json, write_bert, write_roberta
 
@@ -116,13 +115,6 @@ def api(fake: Fake) -> Iterator[Api]:
     """The API over one fake encoder of that name."""
     with running(served(fake)) as engine:
         yield Api(engine)
-
-
-@pytest.fixture
-def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path, bert)
-    monkeypatch.setattr("serve.encoders.registry.export_missing", lambda *_: made.reasons)
-    return made
 
 
 @pytest.fixture

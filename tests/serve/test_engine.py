@@ -14,7 +14,7 @@ from serve.encoders.exporting import export_missing
 from serve.engine import Engine
 from serve.errors import ApiError
 from tests.serve.fakes import PATIENCE, Fake, served
-from tests.serve.served import PARAMS, running, until
+from tests.serve.served import PARAMS, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,13 +60,6 @@ def test_it_answers_with_the_first_encoder_and_is_ready_with_the_last(engine: En
     assert engine.ready
 
 
-def test_a_draining_engine_is_not_ready_and_still_answers() -> None:
-    with running(served(Fake())) as engine:
-        engine.drain()
-        assert (engine.ready, engine.draining) == (False, True)
-        engine.check_loaded()
-
-
 def test_encoders_are_loaded_in_the_background_and_looked_at_again(
     bert: Tiny, exports: Path
 ) -> None:
@@ -104,13 +97,6 @@ def test_a_fault_while_looking_for_encoders_does_not_end_the_looking(
     assert twice.acquire(timeout=PATIENCE)
     engine.stop()
     assert "the disk is gone" in caplog.text
-
-
-def test_the_queue_is_measured_in_texts() -> None:
-    with running(served(Fake())) as engine:
-        engine.batcher.admission.texts = 7
-        assert engine.metrics.registry.get_sample_value("triad_queue_texts") == 7
-        engine.batcher.admission.texts = 0
 
 
 class TestExportMissing:

@@ -88,6 +88,11 @@ def params(tmp_path: Path, store: Store) -> Path:
         ({"PORT": "abc"}, "PORT: must be a whole number from 1 to 65535, got 'abc'."),
         pytest.param({"HOST": "nonsense"}, "HOST: must be an IP address", marks=pytest.mark.verify),
         pytest.param(
+            {"TRIAD_PARAMS": "/nowhere/params.yaml"},
+            "/nowhere/params.yaml: cannot be read",
+            marks=pytest.mark.verify,
+        ),
+        pytest.param(
             {"TRIAD_API_KEYS": ""}, "TRIAD_API_KEYS: holds no key;", marks=pytest.mark.verify
         ),
     ],
