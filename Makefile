@@ -10,14 +10,15 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro report serve check test format pictures
+.PHONY: help setup run repro report serve check chromium test verify format pictures
 
 help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
 	@echo 'make repro    the same without serving'
 	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
 	@echo 'make serve    serve what is trained'
-	@echo 'make test     set up, lint, check types, run all tests'
+	@echo 'make test     set up, lint, check types, run the tests: below eight minutes on two cores'
+	@echo 'make verify   the same with the long tests too'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
 	@echo 'make format   let ruff format and mend what it can'
@@ -52,9 +53,16 @@ check: setup
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
-test: check
+chromium:
 	@command -v chromium > /dev/null || echo 'Chromium is not installed: the tests of the demo in a browser are skipped (apt-get install chromium).'
-	OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 2 --dist loadfile --no-loadscope-reorder
+
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 2 --dist loadfile --no-loadscope-reorder
+
+test: check chromium
+	$(PYTEST) -m 'not verify'
+
+verify: check chromium
+	$(PYTEST)
 
 pictures: setup
 	$(VENV)/bin/python -m benchmarks.demo --out results/serving/demo.json --pictures docs/images

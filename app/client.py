@@ -20,8 +20,8 @@ __all__ = ["Api", "ApiError", "Similarities"]
 
 Cosines = npt.NDArray[np.float64]
 
-# The service admits so many texts a request, times its encoders (serve.limits.items is 2048):
-# longer lists are divided.
+# The service admits so many texts a request, times its encoders (serve.limits.items is 2048): more
+# pairs are divided. No other list of the page is longer.
 _TEXTS = 1024
 
 
@@ -76,12 +76,13 @@ class Api:
         models = list(dict.fromkeys(models))
         cosines = {model: np.empty(len(pairs)) for model in models}
         truncated: dict[str, list[str]] = {model: [] for model in models}
-        for part in _parts(len(pairs), _TEXTS // (2 * max(1, len(models)))):
-            body = {"models": models, "pairs": [list(pair) for pair in pairs[part]]}
-            for model, entry in self._similarities(body, models, key):
+        size = _TEXTS // (2 * max(1, len(models)))
+        for start in range(0, len(pairs), size):
+            part = [list(pair) for pair in pairs[start : start + size]]
+            for model, entry in self._similarities({"models": models, "pairs": part}, models, key):
                 with self._understood():
-                    cosines[model][part] = _cosines(entry, (part.stop - part.start,))
-                    truncated[model] += [_shifted(cut, part.start) for cut in entry["truncated"]]
+                    cosines[model][start : start + size] = _cosines(entry, (len(part),))
+                    truncated[model] += [_shifted(cut, start) for cut in entry["truncated"]]
         return {model: Similarities(cosines[model], tuple(truncated[model])) for model in models}
 
     def matrix(
@@ -89,36 +90,25 @@ class Api:
     ) -> dict[str, Similarities]:
         """Each encoder's cosines of all sentences with all, (N, N)."""
         models, count = list(dict.fromkeys(models)), len(sentences)
-        cosines = {model: np.empty((count, count)) for model in models}
-        # The same text is cut as a source of several requests: it is named once.
-        truncated: dict[str, dict[str, None]] = {model: {} for model in models}
-        parts = _parts(count, _TEXTS // (2 * max(1, len(models))))
-        for rows, columns in ((rows, columns) for rows in parts for columns in parts):
-            texts = {"sources": list(sentences[rows]), "targets": list(sentences[columns])}
-            for model, entry in self._similarities({"models": models, **texts}, models, key):
-                with self._understood():
-                    shape = (rows.stop - rows.start, columns.stop - columns.start)
-                    cosines[model][rows, columns] = _cosines(entry, shape)
-                    for cut in entry["truncated"]:
-                        start = rows.start if cut.startswith("sources") else columns.start
-                        truncated[model][_shifted(cut, start)] = None
-        return {model: Similarities(cosines[model], tuple(truncated[model])) for model in models}
+        texts = {"sources": list(sentences), "targets": list(sentences)}
+        found = {}
+        for model, entry in self._similarities({"models": models, **texts}, models, key):
+            with self._understood():
+                cosines = _cosines(entry, (count, count))
+                found[model] = Similarities(cosines, tuple(map(str, entry["truncated"])))
+        return found
 
     def search(
         self, model: str, query: str, documents: Sequence[str], top: int, key: str = ""
     ) -> list[dict[str, Any]]:
         """The documents nearest to a query, best first, with `index`, `score` and `document`."""
-        found: list[dict[str, Any]] = []
-        for part in _parts(len(documents), _TEXTS - 1):  # and the query
-            some = list(documents[part])
-            body = {"model": model, "query": query, "documents": some, "top_k": min(top, len(some))}
-            answer = self._transport.send("POST", "/v1/search", body, key)
-            with self._understood():
-                for one in answer["data"]:
-                    document, index = some[one["index"]], one["index"] + part.start
-                    score = float(one["score"])
-                    found.append({**one, "index": index, "score": score, "document": document})
-        return sorted(found, key=lambda one: -one["score"])[:top]
+        body = {"model": model, "query": query, "documents": list(documents), "top_k": top}
+        answer = self._transport.send("POST", "/v1/search", body, key)
+        with self._understood():
+            return [
+                {**one, "score": float(one["score"]), "document": documents[one["index"]]}
+                for one in answer["data"]
+            ]
 
     def components(self, body: Mapping[str, Any], key: str = "") -> dict[str, Any]:
         """An objective's gradient components for a batch: see POST /v1/components."""
@@ -143,11 +133,6 @@ class Api:
                 "Triad's, and of the same version?",
                 "refused",
             ) from error
-
-
-def _parts(count: int, size: int) -> list[slice]:
-    size = max(1, size)
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def _cosines(entry: Mapping[str, Any], shape: tuple[int, ...]) -> Cosines:

@@ -1,7 +1,7 @@
 """The HTTP API: paths, methods, and what every answer has in common.
 
-`create_api` gives a plain ASGI application. BentoML answers /livez and /readyz itself; the ones
-here are for other servers and tests. Not here: what the routes do (routes.py).
+`create_api` gives a plain ASGI application. BentoML answers GET of /livez and /readyz itself; the
+ones here answer below a path prefix, and other methods. Not here: what the routes do (routes.py).
 """
 
 import logging

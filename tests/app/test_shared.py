@@ -48,10 +48,3 @@ def test_an_older_answer_does_not_replace_a_newer_one_of_the_same_visitor(
     answered.set()
     older.join()
     assert answers == [("", gr.skip(), "first") if shown else (gr.skip(),) * 3]
-
-
-def test_those_who_left_are_forgotten() -> None:
-    plain = guarded(lambda: ["x"])
-    for visitor in range(1100):
-        plain.call(str(visitor))
-    assert len(plain._newest._calls) == 1000

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def grids(objective: str) -> Grids:
     """The paper's, for an objective."""
-    has = {field.name for field in dataclasses.fields(OBJECTIVES[objective])}
+    has = set(OBJECTIVES[objective].hyperparameters.model_fields)
     return Grids(
         rate={key: VALUES[key] for key in ("batch_size", "learning_rate")},
         start={key: START[key] for key in START if key in has},

@@ -202,7 +202,7 @@ print(f"{peak:.0f}")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_no_objective_needs_two_gigabytes_for_4096_sentences_of_768_dimensions() -> None:
     """Peak of the whole process, forward and backward, the largest over all objectives."""
     run = subprocess.run(

@@ -193,7 +193,7 @@ class TestTasks:
             lambda: evaluate(at_angle, tmp_path, "sts"),
             lambda: read_sts_benchmark(tmp_path, "dev"),
         ):
-            with pytest.raises(DataError, match=re.escape(sentence)):
+            with pytest.raises(ValueError, match=re.escape(sentence)):
                 read()
 
     def test_the_average_is_over_the_tasks_that_ran(self, tmp_path: Path) -> None:

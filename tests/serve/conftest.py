@@ -17,7 +17,6 @@ from serve.encoders.export import export
 from serve.encoders.exported import Exported
 from serve.encoders.registry import ServedEncoder
 from tests.serve.fakes import Fake, served
-from tests.serve.place import Place
 from tests.serve.served import PARAMS, Api, running
 from tests.tiny import change_json, write_bert, write_roberta
 
@@ -74,7 +73,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory, exports: Path) -> Tiny:
     return _tiny(folder, exports, "max")
 
 
-@pytest.fixture(scope="session", params=["bert", pytest.param("roberta", marks=pytest.mark.slow)])
+@pytest.fixture(scope="session", params=["bert", pytest.param("roberta", marks=pytest.mark.verify)])
 def each(request: pytest.FixtureRequest) -> Tiny:
     """Each of the two in turn."""
     tiny: Tiny = request.getfixturevalue(request.param)
@@ -116,13 +115,6 @@ def api(fake: Fake) -> Iterator[Api]:
     """The API over one fake encoder of that name."""
     with running(served(fake)) as engine:
         yield Api(engine)
-
-
-@pytest.fixture
-def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path, bert)
-    monkeypatch.setattr("serve.encoders.registry.export_missing", lambda *_: made.reasons)
-    return made
 
 
 @pytest.fixture

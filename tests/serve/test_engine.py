@@ -13,7 +13,7 @@ from serve.encoders.exporting import export_missing
 from serve.engine import Engine
 from serve.errors import ApiError
 from tests.serve.fakes import PATIENCE, Fake, served
-from tests.serve.served import PARAMS, running, until
+from tests.serve.served import PARAMS, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +59,6 @@ def test_it_answers_with_the_first_encoder_and_is_ready_with_the_last(engine: En
     assert engine.ready
 
 
-def test_a_draining_engine_is_not_ready_and_still_answers() -> None:
-    with running(served(Fake())) as engine:
-        engine.drain()
-        assert (engine.ready, engine.draining) == (False, True)
-        engine.check_loaded()
-
-
 def test_encoders_are_loaded_in_the_background_and_looked_at_again(
     bert: Tiny, exports: Path
 ) -> None:
@@ -107,13 +100,6 @@ def test_a_fault_while_looking_for_encoders_does_not_end_the_looking(
     assert "the disk is gone" in caplog.text
 
 
-def test_the_queue_is_measured_in_texts() -> None:
-    with running(served(Fake())) as engine:
-        engine.batcher.admission.texts = 7
-        assert engine.metrics.registry.get_sample_value("triad_queue_texts") == 7
-        engine.batcher.admission.texts = 0
-
-
 class TestExportMissing:
     def test_what_is_exported_is_not_exported_again(
         self, bert: Tiny, exports: Path, monkeypatch: pytest.MonkeyPatch
@@ -129,7 +115,7 @@ class TestExportMissing:
         assert "torch is not installed" in reasons[bert.folder]
         assert "python -m serve.encoders.export" in reasons[bert.folder]
 
-    @pytest.mark.slow
+    @pytest.mark.verify
     def test_a_process_of_its_own_exports_what_it_can_and_says_why_not(
         self, bert: Tiny, tmp_path: Path
     ) -> None:
@@ -141,7 +127,7 @@ class TestExportMissing:
         assert "no config.json there" in reasons[empty]
         assert (tmp_path / "out" / bert.exported.folder.name / "graph.onnx").is_file()
 
-    @pytest.mark.slow
+    @pytest.mark.verify
     def test_a_stopping_service_does_not_wait_for_an_export(
         self, bert: Tiny, tmp_path: Path
     ) -> None:

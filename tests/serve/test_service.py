@@ -17,7 +17,6 @@ from tests.tiny import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 HEAVY = ("torch", "transformers", "onnx", "onnxscript", "sentence_transformers")
 BENTOMLS = {
@@ -96,7 +95,7 @@ def test_nothing_phones_home(supervisor: dict[str, Any]) -> None:
     assert supervisor["silent"] is True
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_nothing_phones_home_even_if_bentoml_has_looked_before() -> None:
     """As the command line has, before it imports the service."""
     code = (
@@ -118,7 +117,7 @@ def test_one_worker_listens_for_this_machine_only(supervisor: dict[str, Any]) ->
     assert supervisor["workers"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_host_and_port_say_where_it_listens() -> None:
     code = (
         "import serve.service as service\n"
@@ -126,60 +125,3 @@ def test_host_and_port_say_where_it_listens() -> None:
         "print(json.dumps([http['host'], http['port']]))"
     )
     assert seen(code, HOST="0.0.0.0", PORT="8080") == ["0.0.0.0", 8080]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("environment", "message"),
-    [
-        ({"TRIAD_PARAMS": "/nowhere/params.yaml"}, "/nowhere/params.yaml: cannot be read"),
-        ({"TRIAD_API_KEYS": ""}, "TRIAD_API_KEYS: holds no key"),
-        ({"PORT": "http"}, "PORT: must be a whole number"),
-    ],
-)
-def test_a_mistake_in_the_environment_ends_the_command_with_one_sentence(
-    environment: dict[str, str], message: str
-) -> None:
-    done = run("import serve.service", **environment)
-    assert done.returncode == 1
-    assert message in done.stderr.splitlines()[-1]
-
-
-SERVED = """
-import asyncio, signal
-import httpx
-import serve.service as service
-
-async def main():
-    app = service.TriadService.to_asgi()
-    before = signal.getsignal(signal.SIGTERM)
-    client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://a")
-    async with app.router.lifespan_context(app):
-        async with client as one:
-            paths = ("/livez", "/readyz", "/v1/models", "/metrics", "/docs", "/nothing")
-            found = {path: (await one.get(path)).status_code for path in paths}
-            body = (await one.get("/nothing")).json()
-    signal.signal(signal.SIGTERM, before)
-    print(json.dumps([found, body]))
-
-asyncio.run(main())
-"""
-
-
-@pytest.mark.slow
-def test_the_service_answers_through_bentoml_as_the_api_does(tmp_path: Path) -> None:
-    """No encoder is there, so it is alive and not ready."""
-    params = (ROOT / "params.yaml").read_text(encoding="utf-8")
-    (tmp_path / "params.yaml").write_text(
-        params.replace("models: models\n", "models: null\n"), encoding="utf-8"
-    )
-    found, body = seen(SERVED, TRIAD_PARAMS=str(tmp_path / "params.yaml"))
-    assert found == {
-        "/livez": 200,
-        "/readyz": 503,
-        "/v1/models": 503,
-        "/metrics": 200,
-        "/docs": 200,
-        "/nothing": 404,
-    }
-    assert body["error"]["code"] == "not_found"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import logging
 import shutil
@@ -63,15 +62,15 @@ class TestEveryObjective:
         for piece, expected in pieces._asdict().items():
             largest = max(1.0, expected.abs().max().item())
             np.testing.assert_allclose(content[piece], expected, atol=CLOSE * largest)
-        assert content["hyperparameters"] == dataclasses.asdict(objective)
+        assert content["hyperparameters"] == objective.hyperparameters.model_dump()
         assert (content["object"], content["objective"]) == ("components", name)
         assert (content["views"], content["truncated"]) == ("given", [])
 
     def test_cosines_belong_to_what_the_formulas_speak_of(self, api: Api, name: str) -> None:
         content = ask(api, **ASKED, objective=name)
-        normalise = OBJECTIVES[name]().normalise
+        normalize = OBJECTIVES[name]().normalize
         h, p = (
-            torch.nn.functional.normalize(normalise(embedded(api, texts).double()), dim=1)
+            torch.nn.functional.normalize(normalize(embedded(api, texts).double()), dim=1)
             for texts in (ANCHORS, POSITIVES)
         )
         np.testing.assert_allclose(content["cosines"], h @ p.T, atol=CLOSE)
@@ -93,11 +92,11 @@ class TestEveryObjective:
 
     def test_no_value_of_a_hyperparameter_is_a_fault(self, api: Api, name: str) -> None:
         values = (0, -1, 5e-324, 1e-30, 1e30, 1e40, 1.7e308, 2**53, 10**19, 10**400, "own_view", "")
-        for field in dataclasses.fields(OBJECTIVES[name]):
+        for field in OBJECTIVES[name].hyperparameters.model_fields:
             for value in values:
-                asked = ASKED | {"objective": name, "hyperparameters": {field.name: value}}
+                asked = ASKED | {"objective": name, "hyperparameters": {field: value}}
                 response = api.post(PATH, asked)
-                assert response.status_code in {200, 400}, (field.name, value, response.text)
+                assert response.status_code in {200, 400}, (field, value, response.text)
                 if response.status_code == 400:
                     assert refusal(response, 400)["param"] == "hyperparameters"
 

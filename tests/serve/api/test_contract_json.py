@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from serve.api.contract import EmbeddingsRequest, SearchRequest, SimilarityRequest, parse
+from serve.api.contract import EmbeddingsRequest, parse
 from serve.errors import ApiError
-from tests.serve.api.test_contract import EMBEDDINGS, MATRIX, PAIRS, SEARCH, VALID, refused
+from tests.serve.api.test_contract import EMBEDDINGS, VALID, refused
 from tests.serve.served import PROPERTY
 
 if TYPE_CHECKING:
@@ -92,20 +92,6 @@ def test_any_texts_and_any_ids_are_read_as_they_are(inputs: list[Any]) -> None:
     assert parse(EmbeddingsRequest, body).input == inputs
 
 
-@QUICK
-@given(pairs=st.lists(st.tuples(texts, texts), min_size=1))
-def test_any_pairs_are_read_as_they_are(pairs: list[tuple[str, str]]) -> None:
-    asked = parse(SimilarityRequest, json.dumps(PAIRS | {"pairs": pairs}).encode())
-    assert asked.texts == [text for pair in pairs for text in pair]
-
-
-@QUICK
-@given(sources=st.lists(texts, min_size=1), targets=st.lists(texts, min_size=1))
-def test_any_matrix_is_read_as_it_is(sources: list[str], targets: list[str]) -> None:
-    body = json.dumps(MATRIX | {"sources": sources, "targets": targets}).encode()
-    assert parse(SimilarityRequest, body).texts == sources + targets
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -153,11 +139,6 @@ def test_huge_whole_numbers_are_read_where_numbers_may_be(digits: int) -> None:
 def test_huge_whole_numbers_are_refused_where_they_may_not(digits: int) -> None:
     body = b'{"model": "m", "input": "a", "normalize": -%s}' % (b"9" * digits)
     assert refused(EmbeddingsRequest, body).message.endswith(", got a number.")
-
-
-@pytest.mark.parametrize("number", [b"1e400", b"-1e400", b"1e308"])
-def test_a_number_beyond_float64_is_refused(number: bytes) -> None:
-    refused(SearchRequest, json.dumps(SEARCH).encode()[:-1] + b', "top_k": %s}' % number)
 
 
 def test_of_a_field_given_twice_the_last_counts() -> None:

@@ -55,12 +55,6 @@ class TestDocument:
         routes = {getattr(route, "path", "") for route in api.app.routes}
         assert paths == {path for path in routes if path.startswith("/v1/")}
 
-    def test_every_operation_has_a_name_of_its_own(self, api: Api) -> None:
-        paths = api.get("/openapi.json").json()["paths"].values()
-        names = [operation["operationId"] for path in paths for operation in path.values()]
-        assert len(set(names)) == len(names)
-        assert all(re.fullmatch("[a-z_]+", name) for name in names)
-
     def test_it_tells_the_limits_in_force(self, api: Api) -> None:
         told = api.get("/openapi.json").json()["info"]["description"]
         for number in (PARAMS.limits.items, PARAMS.limits.tokens, PARAMS.limits.body_bytes):

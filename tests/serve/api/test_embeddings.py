@@ -94,10 +94,6 @@ def test_a_cut_text_is_marked_and_counted_as_it_was_encoded(real: Api, bert: Tin
     assert np.abs(embeddings(response)[1] - bert.reference.encode([LONG])[0]).max() < CLOSE
 
 
-def test_without_a_cut_text_there_is_no_header(real: Api) -> None:
-    assert "X-Truncated" not in ask(real, TEXTS).headers
-
-
 def test_a_long_text_is_refused_where_nothing_may_be_cut(real: Api) -> None:
     error = refusal(ask(real, ["short", LONG], truncate=False), 400)
     assert (error["code"], error["param"]) == ("context_length_exceeded", "input")
@@ -163,13 +159,6 @@ def test_a_vector_of_zeros_stays_one_when_it_is_scaled(api: Api, fake: Fake) -> 
     found = embeddings(api.post("/v1/embeddings", asked))
     assert np.array_equal(found[0], np.zeros(4))
     assert np.abs(found[1] - unit_rows(embedding(row(6))[None])[0]).max() < CLOSE
-
-
-def test_user_and_openais_other_fields(api: Api) -> None:
-    body = {"model": "fake", "input": words(5)}
-    assert api.post("/v1/embeddings", body | {"user": "somebody"}).status_code == 200
-    error = refusal(api.post("/v1/embeddings", body | {"prompt": "x"}), 400)
-    assert error["code"] == "unknown_field"
 
 
 def test_large_answers_are_written_on_another_thread_with_the_same_content(api: Api) -> None:

@@ -69,30 +69,14 @@ def test_texts_count_for_each_model() -> None:
         assert "has 66 texts, over the limit items=64" in error["message"]
 
 
-@pytest.mark.parametrize(
-    ("path", "fields", "param"),
-    [
-        ("embeddings", {"model": "fake", "input": texts(5)}, "input"),
-        ("similarity", {"model": "fake", "pairs": [texts(2)] * 3}, "pairs"),
-        ("search", {"model": "fake", "query": words(5), "documents": texts(4)}, "query"),
-    ],
-)
-def test_more_tokens_than_the_limit_are_refused_with_their_number(
-    path: str, fields: dict[str, Any], param: str
-) -> None:
-    with running(
-        served(Fake()), params=PARAMS.model_copy(update={"limits": limits(tokens=14)})
-    ) as engine:
-        error = refusal(Api(engine).post(f"/v1/{path}", fields), 400)
+def test_more_tokens_than_the_limit_are_refused_with_their_number() -> None:
+    few = PARAMS.model_copy(update={"limits": limits(tokens=14)})
+    with running(served(Fake()), params=few) as engine:
+        asked = {"model": "fake", "query": words(5), "documents": texts(4)}
+        error = refusal(Api(engine).post("/v1/search", asked), 400)
         assert not left(engine.batcher)
-    assert (error["code"], error["param"]) == ("limit_exceeded", param)
+    assert (error["code"], error["param"]) == ("limit_exceeded", "query")
     assert "tokens, over the limit tokens=14; divide the request." in error["message"]
-
-
-def test_an_id_outside_the_vocabulary_is_refused_by_name(api: Api) -> None:
-    asked = {"model": "fake", "input": [[5], [100]]}
-    error = refusal(api.post("/v1/embeddings", asked), 400)
-    assert error["message"].startswith("input[1]: the token id 100 is outside the vocabulary")
 
 
 class TestAllBodies:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from serve.errors import ApiError
 from serve.metrics import Metrics
 from tests.serve.fakes import Fake, served
-from tests.serve.served import PROPERTY, batching, finish, left, limits, settle, submit, until
+from tests.serve.served import PROPERTY, batching, finish, left, limits, submit, until
 
 if TYPE_CHECKING:
     from serve.batching.batcher import Batcher
@@ -64,21 +64,6 @@ def test_a_lone_request_within_the_limit_is_never_refused(most: int, data: st.Da
     asyncio.run(main())
 
 
-def test_places_are_free_again_however_requests_end() -> None:
-    async def main() -> None:
-        encoder = served(Fake())
-        with batching(limits(queue_texts=4), threads=0) as batcher:
-            for inputs in ([[5]] * 4, [[1000]] * 4, [[6]] * 4):
-                job = submit(batcher, encoder, inputs)
-                full(batcher, 1)
-                await finish(batcher)
-                assert job.future.done()
-                job.future.exception()
-                assert batcher.admission.texts == 0
-
-    asyncio.run(main())
-
-
 def test_a_request_whose_turn_does_not_come_in_time_is_refused() -> None:
     async def main() -> None:
         with batching(limits(wait_seconds=0.01), threads=0) as batcher:
@@ -102,14 +87,11 @@ def test_a_request_behind_a_blocked_backend_is_refused_in_time() -> None:
     async def main() -> None:
         fake = Fake()
         encoder = served(fake)
-        with batching(threads=1) as batcher:
+        with batching(limits(wait_seconds=0.1), threads=1) as batcher:
             fake.gate.clear()
             first = submit(batcher, encoder, [[5]])
             await asyncio.to_thread(fake.entered.acquire)
             second = submit(batcher, encoder, [[6]])
-            for job in (first, second):
-                batcher.admission._expire(job)  # as its timer does
-            await settle()
             with pytest.raises(ApiError, match="wait_seconds"):
                 await second.future
             assert not first.future.done()  # it was begun in time
@@ -117,39 +99,6 @@ def test_a_request_behind_a_blocked_backend_is_refused_in_time() -> None:
             assert (await first.future).tokens == [3]
             await until(lambda: not left(batcher))
         assert len(fake.computed) == 1
-
-    asyncio.run(main())
-
-
-def test_a_request_whose_only_text_is_being_computed_for_another_has_its_turn() -> None:
-    """The limit is until a text's turn comes, and this one's has come before it was wanted."""
-
-    async def main() -> None:
-        fake = Fake()
-        encoder = served(fake)
-        with batching(threads=2) as batcher:
-            fake.gate.clear()
-            submit(batcher, encoder, [[5]])
-            await asyncio.to_thread(fake.entered.acquire)
-            job = submit(batcher, encoder, [[5]])
-            await until(lambda: job.missing == 1)
-            batcher.admission._expire(job)
-            fake.gate.set()
-            assert (await job.future).tokens == [3]
-
-    asyncio.run(main())
-
-
-def test_an_answered_request_leaves_no_timer() -> None:
-    async def main() -> None:
-        with batching(threads=0) as batcher:
-            job = submit(batcher, served(Fake()), [[5]])
-            await finish(batcher)
-            assert job.future.done()
-            await settle()
-            loop = asyncio.get_running_loop()
-            waiting = [one for one in loop._scheduled if not one.cancelled()]  # type: ignore[attr-defined]
-            assert not waiting
 
     asyncio.run(main())
 

@@ -41,12 +41,17 @@ def inputs(request: Sequence[Numbers]) -> list[str | list[int]]:
 
 
 @PROPERTY
-@given(asked=requests, threads=st.integers(1, 3), budget=st.integers(1, 40))
+@given(
+    asked=requests,
+    threads=st.integers(1, 3),
+    budget=st.integers(1, 40),
+    cache=st.integers(0, 3),
+)
 def test_concurrent_requests_get_their_single_results(
-    asked: list[list[Numbers]], threads: int, budget: int
+    asked: list[list[Numbers]], threads: int, budget: int, cache: int
 ) -> None:
     async def main() -> None:
-        with batching(threads=threads, budget=budget) as batcher:
+        with batching(threads=threads, budget=budget, cache=cache) as batcher:
             encoder = served(Fake())
             jobs = [submit(batcher, encoder, inputs(request)) for request in asked]
             found = await asyncio.gather(*(job.future for job in jobs))
@@ -58,11 +63,13 @@ def test_concurrent_requests_get_their_single_results(
 
 
 @PROPERTY
-@given(asked=requests)
-def test_equal_texts_that_wait_together_are_computed_once(asked: list[list[Numbers]]) -> None:
+@given(asked=requests, budget=st.integers(1, 40))
+def test_equal_texts_that_wait_together_are_computed_once_in_batches_within_the_budget(
+    asked: list[list[Numbers]], budget: int
+) -> None:
     async def main() -> None:
         fake = Fake()
-        with batching(threads=0) as batcher:
+        with batching(threads=0, budget=budget) as batcher:
             encoder = served(fake)
             for request in asked:
                 submit(batcher, encoder, inputs(request))
@@ -70,6 +77,8 @@ def test_equal_texts_that_wait_together_are_computed_once(asked: list[list[Numbe
             assert not left(batcher)
         assert set(Counter(fake.computed).values()) == {1}
         assert set(fake.computed) == {row(*one) for request in asked for one in request}
+        for batch in fake.batches:
+            assert len(batch) == 1 or len(batch) * max(map(len, batch)) <= budget
 
     asyncio.run(main())
 
@@ -82,7 +91,8 @@ def test_whatever_comes_and_leaves_in_whatever_order_nothing_is_left_or_wrong(
     """Requests come, leave, and work goes on, one thing at a time, as drawn."""
 
     async def main() -> None:
-        with batching(threads=0, budget=data.draw(st.integers(1, 40))) as batcher:
+        budget, cache = data.draw(st.integers(1, 40)), data.draw(st.integers(0, 3))
+        with batching(threads=0, budget=budget, cache=cache) as batcher:
             encoder = served(Fake())
             jobs = []
             for request in asked:
@@ -154,21 +164,6 @@ def test_only_what_nothing_is_computed_beside_takes_all_threads() -> None:
     asyncio.run(main())
 
 
-def test_a_text_over_the_budget_runs_alone() -> None:
-    async def main() -> None:
-        fake = Fake()
-        long = list(range(3, 15))
-        with batching(threads=0, budget=12) as batcher:
-            job = submit(batcher, served(fake), [[5], long, [6], long[:-1], [7], [8]])
-            await finish(batcher)
-            assert_right(job.future.result(), [[5], long, [6], long[:-1], [7], [8]])
-        assert [row(*long)] in fake.batches
-        assert [row(*long[:-1])] in fake.batches
-        assert max(len(batch) * max(map(len, batch)) for batch in fake.batches) == len(long) + 2
-
-    asyncio.run(main())
-
-
 def test_texts_share_batches_of_requests_that_wait_together() -> None:
     async def main() -> None:
         fake = Fake()
@@ -196,6 +191,19 @@ def test_a_batch_is_divided_among_idle_threads_if_it_is_large() -> None:
     asyncio.run(main())
 
 
+def test_a_text_of_much_other_length_waits_for_its_like() -> None:
+    async def main() -> None:
+        fake = Fake()
+        short = [[3 + number] * 18 for number in range(5)]
+        with batching(threads=0, budget=4096) as batcher:
+            submit(batcher, served(fake, max_length=400), [*short[:2], [9] * 398, *short[2:]])
+            await finish(batcher)
+        lengths = sorted([len(one) for one in batch] for batch in fake.batches)
+        assert lengths == [[20] * 5, [400]]
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("size", [1, WORDS])
 def test_a_kept_embedding_is_not_computed_again(size: int) -> None:
     async def main() -> None:
@@ -208,5 +216,18 @@ def test_a_kept_embedding_is_not_computed_again(size: int) -> None:
                 assert_right(job.future.result(), [[5], [5]])
             assert not left(batcher)
         assert fake.computed == [row(5)]
+
+    asyncio.run(main())
+
+
+def test_what_was_used_last_is_kept() -> None:
+    async def main() -> None:
+        fake = Fake()
+        encoder = served(fake)
+        with batching(threads=0, cache=2) as batcher:
+            for number in (5, 6, 5, 7, 5, 6):
+                submit(batcher, encoder, [[number]])
+                await finish(batcher)
+        assert fake.computed == [row(5), row(6), row(7), row(6)]
 
     asyncio.run(main())

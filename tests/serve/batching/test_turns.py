@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
-from serve.batching.jobs import TURN
-from serve.batching.tokenizing import SLICE
 from tests.serve.fakes import Fake, row, served, words
-from tests.serve.served import assert_right, batching, finish, left, limits, settle, step, submit
+from tests.serve.served import assert_right, batching, finish, limits, settle, step, submit
 
 MANY = limits(queue_texts=10_000)
+TURN = 32  # texts of a long request before others have their turn
+LONG_TEXT = words(5) + " " * (1 << 16)  # as much as a thread tokenises in one go
 
 
 def many(texts: int, tokens: int) -> list[list[int]]:
@@ -59,7 +58,7 @@ def test_a_request_that_is_long_to_tokenise_lets_others_pass() -> None:
         fake = Fake()
         encoder = served(fake)
         with batching(threads=0) as batcher:
-            long = submit(batcher, encoder, [words(5) + " " * SLICE] * 5)
+            long = submit(batcher, encoder, [LONG_TEXT] * 5)
             step(batcher)
             short = submit(batcher, encoder, [[6]])
             for _ in range(4):
@@ -69,23 +68,5 @@ def test_a_request_that_is_long_to_tokenise_lets_others_pass() -> None:
             assert not long.future.done()
             await finish(batcher)
             assert_right(long.future.result(), [[5]] * 5)
-
-    asyncio.run(main())
-
-
-def test_a_text_that_waits_for_a_late_turn_is_hurried_by_a_request_that_wants_it_now() -> None:
-    async def main() -> None:
-        fake = Fake()
-        encoder = served(fake)
-        long = many(4 * TURN, tokens=4)
-        with batching(MANY, threads=0, budget=4) as batcher:
-            whole = submit(batcher, encoder, long)
-            step(batcher)
-            submit(batcher, encoder, [long[-1]])
-            await finish(batcher)
-            assert_right(whole.future.result(), long)
-            assert not left(batcher)
-        assert fake.computed.index(row(*long[-1])) == TURN
-        assert set(Counter(fake.computed).values()) == {1}
 
     asyncio.run(main())

@@ -32,8 +32,8 @@ _TEXTS = (
     "\ufeff",
     "\u202e\u200b",
     "a" * 5000,
-    "first-1",
-    "wide-1",
+    "vicreg-42",
+    "vicreg_modified-42",
     "float",
     "base64",
     "{0}{x}%s%n",
@@ -80,7 +80,7 @@ class Nonsense:
 
     def _fields(self) -> bytes:
         names = self._random.sample(FIELDS, self._random.randrange(5))
-        content = {name: self._value() for name in names} | {"model": "first-1"}
+        content = {name: self._value() for name in names} | {"model": "vicreg-42"}
         return post(self._random.choice(POSTS), content)
 
     def _almost(self) -> bytes:
@@ -99,12 +99,12 @@ class Nonsense:
                 "step": 1,
             },
         }
-        content = right[path] | {"model": "first-1"}
+        content = right[path] | {"model": "vicreg-42"}
         content[self._random.choice(list(content))] = self._value()
         return post(path, content)
 
     def _broken_json(self) -> bytes:
-        whole = json.dumps({"model": "first-1", "input": self._random.choice(_TEXTS)})
+        whole = json.dumps({"model": "vicreg-42", "input": self._random.choice(_TEXTS)})
         cut = whole[: self._random.randrange(len(whole))]
         deep = self._random.choice(("[", '{"input":', '{"a":[')) * self._random.randrange(1, 5000)
         broken = (
@@ -124,12 +124,14 @@ class Nonsense:
     def _random_body(self) -> bytes:
         body = self._random.randbytes(self._random.randrange(300))
         if self._random.random() < 0.5:
-            body = b'{"model":"first-1","input":"' + body.replace(b'"', b"") + b'"}'
+            body = b'{"model":"vicreg-42","input":"' + body.replace(b'"', b"") + b'"}'
         return post(self._random.choice(POSTS), body)
 
     def _path(self) -> bytes:
         some = "".join(f"%{byte:02x}" for byte in self._random.randbytes(8))
-        word = self._random.choice(("..", "a" * 2000, "%00", "%ff", some, "first-1", "*", "?", ";"))
+        word = self._random.choice(
+            ("..", "a" * 2000, "%00", "%ff", some, "vicreg-42", "*", "?", ";")
+        )
         start = self._random.choice(("/", "/v1/", "/v1/models/", "/docs/assets/", "/v1/models//"))
         end = self._random.choice(("", "/", "/training", "?a=%ff", f"?{some}={some}", "/../.."))
         return head("GET", start + word + end)

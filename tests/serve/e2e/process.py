@@ -1,6 +1,6 @@
 """A service in a process of its own, started as a user starts it, and stopped whatever happens.
 
-Not here: what it serves (conftest.py).
+Not here: what it serves (store.py).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 import psutil  # type: ignore[import-untyped]
 
 from tests.serve.e2e.wire import PATIENCE, Answer, Connection, head, post
+from tests.tiny import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-ROOT = Path(__file__).parents[3]
-COMMAND = (str(Path(sys.executable).with_name("bentoml")), "serve", "serve.service:TriadService")
+BENTOML = str(Path(sys.executable).with_name("bentoml"))
+COMMAND = (BENTOML, "serve", "serve.service:TriadService")
 # Of the environment of whoever runs the tests; on CI, some libraries phone home less.
 _LEFT_OUT = ("BENTOML_", "CI", "HOST", "JENKINS_URL", "PORT", "TF_BUILD", "TRIAD_")
 
@@ -43,26 +44,27 @@ def free_port(host: str = "127.0.0.1") -> int:
         return int(one.getsockname()[1])
 
 
-def environment(params: Path, port: int, more: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(port: int, more: Mapping[str, str]) -> dict[str, str]:
     """What the command sees; HOST only if it is among `more`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
-    return kept | {"TRIAD_PARAMS": str(params), "PORT": str(port)} | dict(more or {})
+    return kept | {"PORT": str(port), "BENTOML_DO_NOT_TRACK": "True", **more}
 
 
 class Server:
     """`bentoml serve`, with its output in files of `folder`."""
 
-    def __init__(self, folder: Path, params: Path, more: Mapping[str, str] | None = None) -> None:
-        host = (more or {}).get("HOST", "127.0.0.1")
-        port = (more or {}).get("PORT")
-        self.address = (host, int(port) if port else free_port(host))
+    def __init__(
+        self, folder: Path, more: Mapping[str, str], command: tuple[str, ...] = COMMAND
+    ) -> None:
+        host = more.get("HOST", "127.0.0.1")
+        self.address = (host, int(more["PORT"]) if "PORT" in more else free_port(host))
         self.url = f"http://{host}:{self.address[1]}"
         self._files = (folder / "stdout", folder / "stderr")
         with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
             self.process = psutil.Popen(
-                COMMAND,
+                command,
                 cwd=ROOT,
-                env=environment(params, self.address[1], more),
+                env=environment(self.address[1], more),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -178,8 +180,14 @@ class Server:
 
 @contextmanager
 def running(folder: Path, params: Path, more: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """A server that ends with the block."""
-    server = Server(folder, params, more)
+    """A server of the project's service, with these settings, that ends with the block."""
+    with ending(Server(folder, {"TRIAD_PARAMS": str(params), **(more or {})})) as server:
+        yield server
+
+
+@contextmanager
+def ending(server: Server) -> Iterator[Server]:
+    """End a server with the block."""
     try:
         yield server
     finally:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 HOST = "127.0.0.2"
 TEXT = {"model": "first-1", "input": "A man is playing a guitar."}
 # On the path of all its processes, Python imports this first.
@@ -51,12 +51,14 @@ class Watched:
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def watched(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     folder = tmp_path_factory.mktemp("watched")
     witness = folder / "witness"
     (folder / "sitecustomize.py").write_text(WITNESS, encoding="utf-8")
     more = {"HOST": HOST, "PYTHONPATH": str(folder), "WITNESS": str(witness)}
-    with running(folder, write_params(folder, folder / "exported", {}), more) as server:
+    with running(
+        folder, write_params(folder, store, {}, exported=str(folder / "exported")), more
+    ) as server:
         eventually(lambda: "no_encoder" in server.try_get("/v1/models"))
         yield Watched(server, folder, witness)
 
@@ -81,11 +83,11 @@ def test_it_becomes_ready_with_the_first_encoder_that_appears(
     watched: Watched, store: Store
 ) -> None:
     (watched.folder / "models" / "first").mkdir(parents=True)
-    encoder = copied(store.first.folder, watched.folder / "copy")
+    encoder = copied(store.small.folder, watched.folder / "copy")
     encoder.rename(watched.folder / "models" / "first" / "1")
     watched.server.wait_for(200)
     assert watched.server.post("/v1/embeddings", TEXT).status == 200
-    assert (watched.folder / "exported" / store.first.version / "export.json").is_file()
+    assert (watched.folder / "exported" / store.small.version / "export.json").is_file()
 
 
 def test_it_calls_no_other_machine_and_looks_none_up(watched: Watched) -> None:

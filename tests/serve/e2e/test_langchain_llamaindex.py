@@ -33,7 +33,7 @@ SAME = 0.99999
 def expected(server: Server) -> list[list[float]]:
     """One by one, as batches differ in the last bits."""
     return [
-        server.post("/v1/embeddings", {"model": "first-1", "input": text}).embeddings[0]
+        server.post("/v1/embeddings", {"model": "vicreg-42", "input": text}).embeddings[0]
         for text in TEXTS
     ]
 
@@ -66,7 +66,7 @@ def clients(run: Callable[..., Any]) -> Iterator[Clients]:
 @pytest.fixture(scope="module")
 def langchain(server: Server, clients: Clients) -> OpenAIEmbeddings:
     return OpenAIEmbeddings(
-        model="first-1",
+        model="vicreg-42",
         base_url=f"{server.url}/v1",
         api_key=SecretStr("none"),
         check_embedding_ctx_length=False,
@@ -78,7 +78,7 @@ def langchain(server: Server, clients: Clients) -> OpenAIEmbeddings:
 @pytest.fixture(scope="module")
 def llama_index(server: Server, clients: Clients) -> OpenAILikeEmbedding:
     return OpenAILikeEmbedding(
-        model_name="first-1",
+        model_name="vicreg-42",
         api_base=f"{server.url}/v1",
         api_key="none",
         embed_batch_size=3,

@@ -22,7 +22,7 @@ def test_it_listens_on_the_loopback_address_alone(server: Server) -> None:
 def test_it_is_connected_to_nobody_but_its_clients_here(server: Server) -> None:
     seen: set[str] = set()
     for _ in range(10):
-        server.post("/v1/embeddings", {"model": "first-1", "input": "no"})
+        server.post("/v1/embeddings", {"model": "vicreg-42", "input": "no"})
         seen |= server.peers()
         time.sleep(0.1)
     assert seen <= {"127.0.0.1"}
@@ -31,13 +31,13 @@ def test_it_is_connected_to_nobody_but_its_clients_here(server: Server) -> None:
 def test_logs_are_json_lines_without_any_text_of_a_request(server: Server) -> None:
     secret = "xylophone"
     bodies = [
-        {"model": "first-1", "input": secret},
-        {"model": "first-1", "input": [secret, ""]},
+        {"model": "vicreg-42", "input": secret},
+        {"model": "vicreg-42", "input": [secret, ""]},
         {"model": secret, "input": secret},
-        {"model": "first-1", "input": secret, secret: 1},
-        {"model": "first-1", "query": secret, "documents": [secret]},
-        {"model": "first-1", "pairs": [[secret, secret]]},
-        {"model": "first-1", "anchors": [secret, secret], "objective": secret},
+        {"model": "vicreg-42", "input": secret, secret: 1},
+        {"model": "vicreg-42", "query": secret, "documents": [secret]},
+        {"model": "vicreg-42", "pairs": [[secret, secret]]},
+        {"model": "vicreg-42", "anchors": [secret, secret], "objective": secret},
     ]
     before = len(server.records)
     for path in POSTS:

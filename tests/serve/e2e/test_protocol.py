@@ -92,7 +92,7 @@ ENDLESS = {
     "a trailer": head("POST", "/v1/embeddings", JSON_TYPE, "Transfer-Encoding: chunked")
     + b"0\r\nX-Long: ",
     "a header while the request before it is answered": post(
-        "/v1/embeddings", {"model": "wide-1", "input": long_texts(300)}
+        "/v1/embeddings", {"model": "vicreg_modified-42", "input": long_texts(300)}
     )
     + head("GET", "/livez")[:-2]
     + b"X-Long: ",

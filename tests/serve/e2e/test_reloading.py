@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.serve.e2e.process import Server
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 TEXTS = ["A man is playing a guitar.", "no"]
 CLIENTS = 3
 SAME = 0.9999
@@ -47,7 +47,7 @@ def place(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
     """No test changes an encoder that another asks for."""
     folder = tmp_path_factory.mktemp("reloading")
     names = ("replaced/1", "weights/1", "config/1", "gone/1")
-    params = write_params(folder, store.exported, dict.fromkeys(names, store.first.folder))
+    params = write_params(folder, store, dict.fromkeys(names, store.small.folder))
     with running(folder, params) as server:
         server.wait_for(200)
         yield Place(server, folder / "models")
@@ -98,8 +98,8 @@ def test_an_encoder_is_replaced_under_load_without_a_wrong_answer(
     place: Place, store: Store, tmp_path: Path
 ) -> None:
     server = place.server
-    assert server.version("replaced-1") == store.first.version
-    made = {"old": store.first, "new": store.wide}
+    assert server.version("replaced-1") == store.small.version
+    made = {"old": store.small, "new": store.wide}
     vectors = {
         name: SentenceEncoder.load(one.folder, "cpu").encode(TEXTS) for name, one in made.items()
     }
@@ -125,7 +125,7 @@ def test_a_damaged_encoder_is_refused_with_the_reason_and_the_old_one_stays(
     server = place.server
     damaged = {"weights": "model.safetensors", "config": "config.json"}
     for name, file in damaged.items():
-        halved(copied(store.first.folder, tmp_path / name) / file)
+        halved(copied(store.small.folder, tmp_path / name) / file)
     for name in damaged:  # both before the service looks
         place.replace(f"{name}/1", tmp_path / name)
 
@@ -140,7 +140,7 @@ def test_a_damaged_encoder_is_refused_with_the_reason_and_the_old_one_stays(
     assert "deserializing" in refusals("weights")[0]
     assert "config.json" in refusals("config")[0]
     for name in damaged:
-        assert server.version(f"{name}-1") == store.first.version
+        assert server.version(f"{name}-1") == store.small.version
         asked = server.post("/v1/embeddings", {"model": f"{name}-1", "input": TEXTS})
         assert asked.status == 200
     assert server.readiness() == 200

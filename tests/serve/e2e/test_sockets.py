@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.serve.e2e.process import Server, eventually
-from tests.serve.e2e.store import LIMITS, long_texts
+from tests.serve.e2e.store import LIMITS, WIDE, long_texts
 from tests.serve.e2e.wire import JSON_TYPE, Connection, head, post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EMBEDDINGS = "/v1/embeddings"
-SHORT = {"model": "first-1", "input": "A man is playing a guitar."}
+SHORT = {"model": "vicreg-42", "input": "A man is playing a guitar."}
 CLOSE = "Connection: close"
 
 
@@ -106,7 +106,7 @@ def test_who_sends_all_of_a_body_that_is_too_large_reads_the_413(server: Server)
 def test_a_client_that_leaves_frees_its_place(server: Server) -> None:
     cancelled = f'triad_cancelled_total{{route="{EMBEDDINGS}"}}'
     before = server.series().get(cancelled, 0)
-    content = {"model": "wide-1", "input": long_texts(400)}
+    content = {"model": WIDE, "input": long_texts(400)}
     with Connection(server.address) as connection:
         connection.send(post(EMBEDDINGS, content))
         eventually(lambda: server.series()["triad_queue_texts"] == 400)
@@ -116,7 +116,7 @@ def test_a_client_that_leaves_frees_its_place(server: Server) -> None:
 
 def test_the_texts_of_a_client_that_left_are_not_computed(server: Server) -> None:
     before = server.series()["triad_texts_total"]
-    content = {"model": "wide-1", "input": long_texts(400, 1000)}
+    content = {"model": WIDE, "input": long_texts(400, 1000)}
     with Connection(server.address) as connection:
         connection.send(post(EMBEDDINGS, content))
         eventually(lambda: server.series()["triad_queue_texts"] == 400)
@@ -131,8 +131,8 @@ def test_the_texts_of_a_client_that_left_are_not_computed(server: Server) -> Non
 def test_who_stays_is_answered_while_others_leave(server: Server) -> None:
     for start in range(0, 300, 100):
         with Connection(server.address) as connection:
-            connection.send(post(EMBEDDINGS, {"model": "wide-1", "input": long_texts(100, start)}))
-        answer = server.post(EMBEDDINGS, {"model": "wide-1", "input": long_texts(2, start)})
+            connection.send(post(EMBEDDINGS, {"model": WIDE, "input": long_texts(100, start)}))
+        answer = server.post(EMBEDDINGS, {"model": WIDE, "input": long_texts(2, start)})
         assert answer.status == 200
         assert len(answer.embeddings) == 2
 
@@ -149,7 +149,7 @@ def test_a_slow_reader_of_a_large_answer_holds_up_nobody_and_gets_all_of_it(
     server: Server,
 ) -> None:
     texts = [f"text {number}" for number in range(1000)]
-    content = {"model": "first-1", "sources": texts, "targets": texts}
+    content = {"model": "vicreg-42", "sources": texts, "targets": texts}
     with Connection(server.address, receive_buffer=4096) as connection:
         connection.send(post("/v1/similarity", content))
         connection.wait()
@@ -170,7 +170,7 @@ def test_requests_on_one_connection_are_answered_one_after_another(
 
 
 def test_pipelined_requests_are_answered_in_their_order(connection: Connection) -> None:
-    slow = {"model": "wide-1", "input": long_texts(10)}
+    slow = {"model": WIDE, "input": long_texts(10)}
     wanted = [
         post(EMBEDDINGS, slow, "X-Request-Id: 1"),
         head("GET", "/v1/gone", "X-Request-Id: 2"),

@@ -11,18 +11,17 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from tests.serve.e2e.process import eventually, running
-from tests.serve.e2e.store import long_texts, write_params
+from tests.serve.e2e.store import WIDE, long_texts, write_params
 from tests.serve.e2e.wire import PATIENCE, Connection, post
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.serve.e2e.process import Server
-    from tests.serve.e2e.store import Launch, Store
+    from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.slow
 EMBEDDINGS = "/v1/embeddings"
-SHORT = {"model": "first-1", "input": "A man is playing a guitar."}
+SHORT = {"model": "vicreg-42", "input": "A man is playing a guitar."}
 REQUESTS, TEXTS = 16, 10
 DRAIN = 4.0  # seconds; a busy machine answers within a few tenths
 
@@ -32,25 +31,17 @@ def ended_cleanly(server: Server) -> bool:
     return not [word for word in ("Traceback", "Error", "CancelledError") if word in said]
 
 
-@pytest.mark.parametrize("to_all", [False, True], ids=["to the command", "to all, as systemd does"])
-def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(
-    launch: Launch, store: Store, to_all: bool
-) -> None:
-    server = launch(
-        {"first/1": store.first.folder, "wide/1": store.wide.folder}, drain_seconds=DRAIN
-    )
-    server.wait_for(200)
+def terminate(server: Server, *, all_processes: bool = False) -> None:
+    """Send SIGTERM while requests wait: all are answered, and it says "not ready" for a while."""
     with ThreadPoolExecutor(REQUESTS + 1) as pool:
         waiting = [
             pool.submit(
-                server.post,
-                EMBEDDINGS,
-                {"model": "wide-1", "input": long_texts(TEXTS, TEXTS * number)},
+                server.post, EMBEDDINGS, {"model": WIDE, "input": long_texts(TEXTS, TEXTS * number)}
             )
             for number in range(REQUESTS)
         ]
         eventually(lambda: server.series()["triad_queue_texts"] >= TEXTS)
-        for process in server.tree if to_all else [server.process]:
+        for process in server.tree if all_processes else [server.process]:
             process.send_signal(signal.SIGTERM)
         begun = time.monotonic()
         eventually(lambda: server.readiness() == 503, DRAIN)
@@ -69,27 +60,11 @@ def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(
     assert ended_cleanly(server)
 
 
-def test_who_does_not_read_an_answer_cannot_keep_it_from_ending(
-    launch: Launch, store: Store
-) -> None:
-    server = launch({"first/1": store.first.folder}, drain_seconds=0.0, stop_seconds=1.0)
-    server.wait_for(200)
-    texts = [f"text {number}" for number in range(1000)]
-    with Connection(server.address, receive_buffer=4096) as connection:
-        content = {"model": "first-1", "sources": texts, "targets": texts}
-        connection.send(post("/v1/similarity", content))
-        connection.wait()
-        server.process.send_signal(signal.SIGTERM)
-        psutil.wait_procs([server.process], 15)
-        assert not server.process.is_running()
-
-
 @pytest.fixture(scope="module")
 def doomed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """For the two tests below; the last ends it."""
     folder = tmp_path_factory.mktemp("doomed")
-    params = write_params(folder, store.exported, {"first/1": store.first.folder})
-    with running(folder, params) as server:
+    with running(folder, write_params(folder, store, store.both, drain_seconds=DRAIN)) as server:
         server.wait_for(200)
         yield server
 
@@ -103,8 +78,42 @@ def test_a_killed_worker_is_replaced(doomed: Server) -> None:
     assert doomed.post(EMBEDDINGS, SHORT).status == 200
 
 
-def test_sigint_ends_it_quietly_and_leaves_no_process(doomed: Server) -> None:
-    everyone = doomed.tree
-    assert doomed.stop(signal.SIGINT, 20) == 0
-    assert ended_cleanly(doomed)
+def test_sigterm_answers_everybody_who_waits_and_says_not_ready_for_a_while(doomed: Server) -> None:
+    terminate(doomed)
+
+
+@pytest.mark.verify
+def test_so_it_does_when_all_its_processes_get_it_as_systemd_sends_it(
+    launch: Callable[..., Server], store: Store
+) -> None:
+    server = launch(store.both, drain_seconds=DRAIN)
+    server.wait_for(200)
+    terminate(server, all_processes=True)
+
+
+@pytest.mark.verify
+def test_who_does_not_read_an_answer_cannot_keep_it_from_ending(
+    launch: Callable[..., Server], store: Store
+) -> None:
+    server = launch(store.both, drain_seconds=0.0, stop_seconds=1.0)
+    server.wait_for(200)
+    texts = [f"text {number}" for number in range(1000)]
+    with Connection(server.address, receive_buffer=4096) as connection:
+        content = {"model": "vicreg-42", "sources": texts, "targets": texts}
+        connection.send(post("/v1/similarity", content))
+        connection.wait()
+        server.process.send_signal(signal.SIGTERM)
+        psutil.wait_procs([server.process], 15)
+        assert not server.process.is_running()
+
+
+@pytest.mark.verify
+def test_sigint_ends_it_quietly_and_leaves_no_process(
+    launch: Callable[..., Server], store: Store
+) -> None:
+    server = launch(store.both)
+    server.wait_for(200)
+    everyone = server.tree
+    assert server.stop(signal.SIGINT, 20) == 0
+    assert ended_cleanly(server)
     assert not [process for process in everyone if process.is_running()]

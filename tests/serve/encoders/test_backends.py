@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from serve import installed
-from serve.encoders.backends import AGREEMENT, AUTOMATIC, BACKENDS, choose, self_test
+from serve.encoders.backends import AGREEMENT, AUTOMATIC, BACKENDS, choose
 from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, pad
 from serve.encoders.golden import TEXTS
 from tests.serve.served import PROPERTY
@@ -184,14 +184,6 @@ def test_the_first_backend_that_agrees_is_taken(
     assert str(caught.value).endswith(f"delete {bert.exported.folder}.")
 
 
-def test_only_the_wanted_backend_is_tried(bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in BACKENDS:
-        monkeypatch.setitem(BACKENDS, name, right)
-    monkeypatch.setitem(BACKENDS, "torch-f32", absent)
-    with pytest.raises(ExportError, match="torch-f32"):
-        choose(bert.exported, bert.folder, "torch-f32", 1)
-
-
 def test_torch_is_no_backend_where_it_is_not_installed(
     bert: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,10 +230,3 @@ def test_golden_vectors_of_another_encoder_are_refused(copy: Exported, bert: Tin
     again = Exported.load(copy.folder)
     with pytest.raises(ExportError, match=r"cosine -?0\.\d+ to torch"):
         choose(again, bert.folder, "onnxruntime-f32", 1)
-
-
-def test_the_self_test_is_the_least_cosine(bert: Tiny) -> None:
-    """One row of twelve turned around: cosine -1."""
-    turned = bert.exported.golden.embeddings.copy()
-    turned[5] *= -1
-    assert self_test(bert.exported, lambda ids, mask: turned) == pytest.approx(-1, abs=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,10 +34,6 @@ def test_the_folder_is_named_by_the_version_and_holds_what_serving_needs(each: T
         "graph.onnx",
         "tokenizer.json",
     }
-
-
-def test_the_encoder_itself_is_not_written_to(each: Tiny) -> None:
-    assert folder_version(each.folder) == each.exported.folder.name
 
 
 def test_a_second_export_writes_nothing(bert: Tiny, exports: Path) -> None:
@@ -74,14 +69,6 @@ def test_golden_vectors_are_the_encoders_embeddings(each: Tiny) -> None:
     assert min(lengths) < 8
 
 
-def test_a_padded_batch_is_its_single_rows(each: Tiny) -> None:
-    embed = each.served.backend.embed
-    padding_id = each.exported.description.padding_id
-    rows = each.exported.golden.ids
-    alone = np.concatenate([embed(*pad([row], padding_id)) for row in rows])
-    assert np.abs(embed(*pad(rows, padding_id)) - alone).max() < CLOSE
-
-
 def test_the_graph_reads_the_mask_and_not_the_ids_in_its_place(each: Tiny) -> None:
     """An exporter that is given one tensor twice takes both inputs for one."""
     embed = each.served.backend.embed
@@ -112,13 +99,6 @@ def test_declared_dimensions_are_the_configs_and_the_whole(
 ) -> None:
     change_json(encoder / "config.json", matryoshka_dimensions=listed)
     assert declared_dimensions(encoder, 32) == dimensions
-
-
-def test_without_declared_dimensions_there_is_the_whole_one(encoder: Path) -> None:
-    content = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
-    del content["matryoshka_dimensions"]
-    (encoder / "config.json").write_text(json.dumps(content), encoding="utf-8")
-    assert declared_dimensions(encoder, 32) == (32,)
 
 
 @pytest.mark.parametrize("listed", [[0], [33], [-1], [True], [8.0], ["8"], 8, "8", None, {}])
@@ -157,7 +137,7 @@ def test_a_damaged_description_is_no_export(tmp_path: Path, content: str, messag
         Exported.load(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 @pytest.mark.parametrize("pooling", ["cls", "max"])
 def test_an_export_of_another_format_is_made_again_whatever_the_modules(
     tiny: Path, tmp_path: Path, pooling: str

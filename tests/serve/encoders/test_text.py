@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from serve.encoders.golden import TEXTS
 from serve.encoders.text import TextTokenizer
-from tests.serve.fakes import HEAD, TAIL, fake_tokenizer, row, words
+from tests.serve.fakes import HEAD, TAIL, fake_tokenizer, row
 from tests.serve.served import PROPERTY
 from tests.tiny import LONGEST, corpus
 
@@ -149,7 +149,3 @@ def test_a_tokenizer_file_that_cuts_and_pads_does_neither_here(
     served = TextTokenizer.load(tmp_path / "tokenizer.json", LONGEST, lower_case=False)
     some = ["a", "the house by the river and the hill"]
     assert served.encode(some) == reader.served.tokenizer.encode(some)
-
-
-def test_texts_of_fakes_are_read_as_the_tests_say() -> None:
-    assert fake_tokenizer().encode([words(5, 7, 9), words(5)]) == [list(row(5, 7, 9)), list(row(5))]

@@ -4,9 +4,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import yaml
@@ -17,7 +15,8 @@ from serve.api.openapi import _ERRORS
 from serve.engine import Engine
 from serve.metrics import Metrics
 from serve.settings import load
-from tests.serve.started import ROOT, started, write_encoders, write_params
+from tests.serve.e2e.process import Server
+from tests.tiny import ROOT
 
 SERVING = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
 OPERATING = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
@@ -113,21 +112,9 @@ def test_every_variable_is_explained() -> None:
         assert f"| `{name}` |" in SERVING
 
 
-@pytest.fixture(scope="module")
-def address(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service of the encoders that the page speaks of, but tiny."""
-    place = tmp_path_factory.mktemp("documented")
-    write_encoders(place, tiny_bert, {"vicreg": "mean", "vicreg_modified": "cls"})
-    places = {name: str(place / SETTINGS[name]) for name in ("models", "exported", "metrics")}
-    params = write_params(place / "params.yaml", **places)
-    with started("serve.service:TriadService", place, TRIAD_PARAMS=str(params)) as address:
-        yield address
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.method} {one.path}")
-def test_a_command_answers_as_the_page_says(example: Example, address: str) -> None:
-    command = example.command.rstrip().replace(DEFAULT, address)
+def test_a_command_answers_as_the_page_says(example: Example, server: Server) -> None:
+    command = example.command.rstrip().replace(DEFAULT, server.url)
     done = subprocess.run(
         ["bash", "-c", f"{command} --max-time 60 -w '\\n%{{http_code}}'"],
         capture_output=True,
@@ -158,21 +145,19 @@ def assert_shaped(shown: object, real: object, where: str) -> None:
         assert type(shown) is type(real), where
 
 
-@pytest.mark.slow
-def test_token_ids_with_and_without_special_tokens_give_the_same(address: str) -> None:
+def test_token_ids_with_and_without_special_tokens_give_the_same(server: Server) -> None:
     (example,) = (one for one in EXAMPLES if "[37, 53]" in one.command)
-    command = example.command.rstrip().replace(DEFAULT, address)
+    command = example.command.rstrip().replace(DEFAULT, server.url)
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     first, second = (item["embedding"] for item in json.loads(done.stdout)["data"])
     assert first == second
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=["openai", "langchain", "llama-index"])
-def test_a_client_works_as_the_page_says(snippet: str, address: str) -> None:
+def test_a_client_works_as_the_page_says(snippet: str, server: Server) -> None:
     assert DEFAULT in snippet
     done = subprocess.run(
-        [sys.executable, "-c", snippet.replace(DEFAULT, address)],
+        [sys.executable, "-c", snippet.replace(DEFAULT, server.url)],
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,6 @@
 """A real browser, cut off from everything but this machine, and what every page must hold.
 
-Not here: what is served (conftest.py), what a person does (test_*.py).
+Not here: what a person does (test_*.py).
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ FLAGS = [
     "--disable-sync",
 ]
 PATIENCE = 30_000  # milliseconds that an expectation may take on a busy machine
-SCREENSHOTS = Path(__file__).parents[3] / ".screenshots"
+SCREENSHOTS = Path(__file__).parents[4] / ".screenshots"
 # Nothing moves but what moves for ever, such as a sign that something is being fetched.
 _STILL = """() => document.getAnimations().every((one) =>
     one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"""
@@ -42,18 +42,18 @@ expect.set_options(timeout=PATIENCE)
 
 @dataclass(frozen=True)
 class View:
-    """A screen and a colour scheme."""
+    """A screen, the colour scheme that is asked for, and all schemes that are looked at."""
 
     name: str
     width: int
     height: int
     dark: bool
+    schemes: tuple[str, ...] = ("light", "dark")
 
 
-VIEWS = [
-    View("desktop", 1440, 900, dark=False),
-    View("phone", 390, 844, dark=True),
-]
+PHONE = View("phone", 390, 844, dark=True)
+DESKTOP = View("desktop", 1440, 900, dark=False)
+LIGHT_DESKTOP = replace(DESKTOP, name="light desktop", schemes=("light",))
 
 
 @dataclass
@@ -94,18 +94,21 @@ class Visit:
     def hold(self, name: str) -> None:
         """What must be true of every page at any time, light and dark; keeps pictures of it."""
         self.settle()
-        assert not self.problems, "\n".join(self.problems)
+        problems, self.problems = self.problems, []
+        assert not problems, "\n".join(problems)
         wide = self.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= self.view.width, f"the page is {wide} px wide"
         SCREENSHOTS.mkdir(exist_ok=True)
-        for dark in (not self.view.dark, self.view.dark):
+        for scheme in self.view.schemes:
+            dark = scheme == "dark"
             self.page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
             self.settle()
-            scheme = "dark" if dark else "light"
             file = SCREENSHOTS / f"{name}-{self.view.name}-{scheme}.png"
             self.page.screenshot(path=file, full_page=True)
             found = serious(self.page)
             assert not found, f"{scheme}: " + "\n".join(found)
+        dark = self.view.dark
+        self.page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
 
 
 def serious(page: Page) -> list[str]:
@@ -120,7 +123,7 @@ def serious(page: Page) -> list[str]:
 
 
 @contextmanager
-def visiting(browser: Browser, view: View = VIEWS[0]) -> Iterator[Visit]:
+def visiting(browser: Browser, view: View = LIGHT_DESKTOP) -> Iterator[Visit]:
     """A visitor of its own, with no request let through to another machine."""
     context = browser.new_context(
         viewport={"width": view.width, "height": view.height},

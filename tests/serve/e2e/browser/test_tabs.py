@@ -1,4 +1,4 @@
-"""Every tab as a person uses it, on a desktop and a phone, light and dark.
+"""Every tab as a person uses it; `make verify`: on a desktop and a phone, light and dark.
 
 Each ends with what must hold of every page: no request to another machine, no error on the console,
 nothing wider than the screen, no serious finding of axe-core; and with a picture in .screenshots.
@@ -13,16 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 from playwright.sync_api import expect
 
 from tests.tiny import corpus
 
 if TYPE_CHECKING:
-    from tests.app.browser.chromium import Visit
+    from tests.serve.e2e.browser.chromium import Visit
     from tests.serve.e2e.process import Server
-
-pytestmark = pytest.mark.slow
 
 
 def cosine(server: Server, model: str, first: str, second: str) -> float:
@@ -32,15 +29,16 @@ def cosine(server: Server, model: str, first: str, second: str) -> float:
 
 def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
     page = visit.page
+    visit.tab("Pair")
     texts = "The cat sat on the mat.", "A feline rested on a rug."
     page.get_by_label("Sentence", exact=True).fill(texts[0])
     page.get_by_label("Other sentence").fill(texts[1])
     page.get_by_role("button", name="Compare", exact=True).click()
-    for side, model in (("first", "vicreg-1"), ("second", "vicreg_modified-1")):
+    for side, model in (("first", "vicreg-42"), ("second", "vicreg_modified-42")):
         value = cosine(server, model, *texts)
         score = page.locator(f"#pair-scores .score.{side}")
         expect(score.locator(".cosine")).to_have_text(f"{value:.3f}")
-        # Quantiles from 0.2 to 1 in equal steps: see conftest.py.
+        # Quantiles from 0.2 to 1 in equal steps: see store.py.
         percent = float(np.clip((value - 0.2) / 0.8, 0, 1) * 100)
         expect(score).to_contain_text(f"higher than {percent:.0f} %")
     visit.chart("pair-chart", "Where the pair stands")
@@ -54,13 +52,14 @@ def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
 
 def test_pairs_on_which_they_disagree_are_offered_and_compared(visit: Visit) -> None:
     page = visit.page
+    visit.tab("Pair")
     choice = page.locator("#examples label").first
     expect(choice).to_be_visible()
     first, second = choice.inner_text().rsplit(" (", 1)[0].split(" ↔ ")
     choice.click()
     expect(page.get_by_label("Sentence", exact=True)).to_have_value(first)
     expect(page.get_by_label("Other sentence")).to_have_value(second)
-    expect(page).to_have_url(re.compile("original=vicreg-1&modified=vicreg_modified-1&a="))
+    expect(page).to_have_url(re.compile("original=vicreg-42&modified=vicreg_modified-42&a="))
 
 
 def test_many_pairs_are_scored_against_grades(visit: Visit, server: Server) -> None:
@@ -69,7 +68,7 @@ def test_many_pairs_are_scored_against_grades(visit: Visit, server: Server) -> N
     page.locator("#sample-pairs").click()
     expect(page.locator("#pairs-text textarea")).to_have_value(re.compile("\t"))
     page.locator("#score-pairs").click()
-    expect(page.locator("#pairs-summary table")).to_contain_text("vicreg_modified-1")
+    expect(page.locator("#pairs-summary table")).to_contain_text("vicreg_modified-42")
     heading = page.locator("#pairs-table th", has_text="Ranks apart").first
     expect(heading).to_be_attached()
     assert heading.evaluate("(cell) => cell.getBoundingClientRect().width") > 100
@@ -79,8 +78,8 @@ def test_many_pairs_are_scored_against_grades(visit: Visit, server: Server) -> N
     rows = list(csv.DictReader(io.StringIO(content)))
     assert len(rows) == 300
     row = rows[17]
-    found = cosine(server, "vicreg-1", row["First sentence"], row["Second sentence"])
-    assert abs(float(row["vicreg-1: cosine"]) - found) < 1e-3
+    found = cosine(server, "vicreg-42", row["First sentence"], row["Second sentence"])
+    assert abs(float(row["vicreg-42: cosine"]) - found) < 1e-3
     apart = [abs(float(one["Ranks apart"])) for one in rows]
     assert apart == sorted(apart, reverse=True)
     visit.hold("pairs")
@@ -129,8 +128,8 @@ def test_the_gradient_follows_the_sliders(visit: Visit) -> None:
 def test_the_training_of_both_is_shown(visit: Visit) -> None:
     page = visit.page
     visit.tab("Training")
-    visit.chart("curve-dev_spearman", "vicreg_modified-1")
+    visit.chart("curve-dev_spearman", "vicreg_modified-42")
     visit.chart("curve-ratio")
-    expect(page.locator("#training-summary")).to_contain_text("100 steps")
+    expect(page.locator("#training-summary")).to_contain_text("200 steps")
     expect(page.locator("#results table")).to_contain_text("vicreg_modified")
     visit.hold("training")

@@ -3,28 +3,36 @@
 No Docker engine is needed: the Dockerfile is read, not run.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from packaging.utils import canonicalize_name
 
-from tests.serve.started import ROOT, started, write_encoders, write_params
+from tests.serve.e2e.process import BENTOML, Server, ending
+from tests.tiny import ROOT
 
-pytestmark = pytest.mark.slow
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.serve.e2e.store import Store
+
+pytestmark = pytest.mark.verify
 
 # Only what is in git, and the encoders that a test makes: a clone has no trained ones.
-FILES = ("bentofile.yaml", "constraints.txt")
+FILES = ("bentofile.yaml", "constraints.txt", "params.yaml")
 FOLDERS = ("deploy", "docs", "metrics", "pipeline", "results", "serve")
-BUILD = [sys.executable, "-m", "bentoml", "build", "--output", "tag"]
+BUILD = [BENTOML, "build", "--output", "tag"]
 # Like `bentoml containerize`, up to where the engine would begin.
 CONTAINERIZE = """
 import shutil, sys
@@ -43,15 +51,18 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bento(home: Path, tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def bento(home: Path, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Bento of a copy of the project with one tiny encoder."""
     project = tmp_path_factory.mktemp("project")
     for name in FILES:
         shutil.copy(ROOT / name, project / name)
     for name in FOLDERS:
         shutil.copytree(ROOT / name, project / name)
-    write_encoders(project, tiny_bert, {"vicreg_modified": "cls"})
-    write_params(project / "params.yaml")
+    settings = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["serve"]
+    shutil.copytree(store.small.folder, project / settings["models"] / "vicreg" / "42")
+    exported = store.exported / store.small.version
+    shutil.copytree(exported, project / settings["exported"] / store.small.version)
+    shutil.copy(store.metrics / "vicreg.json", project / settings["metrics"])
     (project / "models" / ".half.unfinished").mkdir()
     (project / "models" / ".half.unfinished" / "model.safetensors").write_text("half")
     run(BUILD, home, cwd=project)
@@ -90,15 +101,15 @@ def test_it_holds_code_settings_encoders_and_their_exports(bento: Path) -> None:
         "pipeline/encoder/version.py",
     ):
         assert (source / name).is_file(), name
-    assert (source / "models/vicreg_modified/42/modules.json").is_file()
+    assert (source / "models/vicreg/42/modules.json").is_file()
     assert len(list(source.glob(".exported/*/graph.onnx"))) == 1
-    assert (source / "metrics/vicreg_modified/42.json").is_file()
+    assert (source / "metrics/vicreg.json").is_file()
     assert (source / "results/comparison.json").is_file()
 
 
 def test_it_holds_the_page_about_the_api_and_nothing_else(bento: Path) -> None:
     names = {path.name for path in (bento / "src").iterdir()}
-    assert names == {*FILES, *FOLDERS, "params.yaml", "models", ".exported"} - {"deploy", "docs"}
+    assert names == {*FILES, *FOLDERS, "models", ".exported"} - {"deploy", "docs"}
     assert (bento / "README.md").read_bytes() == (ROOT / "docs/serving.md").read_bytes()
     assert not list(bento.rglob("*.unfinished"))
     assert not list(bento.rglob("__pycache__"))
@@ -152,7 +163,7 @@ sys.meta_path.insert(0, Absent())
 
 
 @pytest.fixture(scope="module")
-def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The Bento, where packages that its image does not have cannot be imported."""
     place = tmp_path_factory.mktemp("served")
     lines = (bento / "env/python/requirements.txt").read_text(encoding="utf-8").splitlines()
@@ -164,23 +175,20 @@ def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     }
     assert {"torch", "transformers", "dvc"} <= absent
     (place / "sitecustomize.py").write_text(ABSENT.format(modules=absent), encoding="utf-8")
-    with started(str(bento), place, PYTHONPATH=str(place)) as address:
-        yield address
+    more = {"PYTHONPATH": str(place), "BENTOML_HOME": str(place / "home")}
+    with ending(Server(place, more, (BENTOML, "serve", str(bento)))) as server:
+        server.wait_for(200)
+        yield server
 
 
-def test_it_is_ready_and_lists_its_encoder_without_torch(served: str) -> None:
-    with urllib.request.urlopen(f"{served}/v1/models", timeout=30) as answer:
-        (card,) = json.load(answer)["data"]
-    assert card["id"] == "vicreg_modified-42"
+def test_it_is_ready_and_lists_its_encoder_without_torch(served: Server) -> None:
+    (card,) = served.get("/v1/models").json["data"]
+    assert card["id"] == "vicreg-42"
     assert card["agreement"] >= 0.9999
     assert card["sts"]
 
 
-def test_it_embeds_without_torch(served: str) -> None:
-    body = json.dumps({"model": "vicreg_modified-42", "input": ["one text", "and another"]})
-    request = urllib.request.Request(
-        f"{served}/v1/embeddings", body.encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        data = json.load(answer)["data"]
-    assert [len(item["embedding"]) for item in data] == [32, 32]
+def test_it_embeds_without_torch(served: Server) -> None:
+    content = {"model": "vicreg-42", "input": ["one text", "and another"]}
+    answer = served.post("/v1/embeddings", content)
+    assert [len(row) for row in answer.embeddings] == [32, 32]
