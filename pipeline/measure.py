@@ -28,7 +28,7 @@ from pipeline.machine.processor import processor
 from pipeline.machine.stage import run_stage
 from pipeline.paper.held_out.arguments import parser
 from pipeline.paper.held_out.dropout_views import HeldOutError, complete_batches, dropout_views
-from pipeline.paper.held_out.measurements import GATE, Settings, measure
+from pipeline.paper.held_out.measurements import Settings, measure
 from pipeline.training.network import attend_with_dropout, refuse_without_dropout
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "seed": options.seed,
         "margin": options.margin,
-        "gate": GATE,
+        "gate": "cross_view",
         "temperatures": options.temperatures,
         "steps": options.steps,
         "precision": "fp32",

@@ -40,7 +40,7 @@ class Overhead:
     def __init__(self, name: str, views: tuple[Tensor, Tensor], *, compiling: bool) -> None:
         self._objective: Objective = OBJECTIVES[name]()
         self._views, self._device = views, views[0].device
-        self._loss: Callable[[Tensor, Tensor], Tensor] = self._objective.unchecked
+        self._loss: Callable[[Tensor, Tensor], Tensor] = self._objective.loss
         self._graphs = compiling and self._device.type == "cuda"
         if compiling:
             self._loss = compiled(self._loss, graphs=self._graphs)

@@ -6,7 +6,7 @@ bare `*` of their signatures, are open. Called with hyperparameters it gives an 
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, get_type_hints
 
@@ -180,11 +180,11 @@ class Recipe:
     @cached_property
     def hyperparameters(self) -> type[Settings]:
         """The model of all hyperparameters, with ranges and defaults."""
-        parts, loss = self.pieces, self.loss
-        # In the order in which records of runs list them.
-        first, *more = parts[:4] if isinstance(parts, Composed) else (loss, parts)
+        parts: tuple[Callable[..., Any], ...] = (self.loss, self.pieces)
+        if isinstance(made := self.pieces, Composed):  # in the order in which records list them
+            parts = (made.dissipation, self.loss, made.pull, made.weight, made.negatives)
         fields: dict[str, Any] = {}
-        for part in (first, loss, *reversed(more)):
+        for part in parts:
             fields |= _settings(part)
         return create_model(self.name, __base__=Settings, **fields)
 
@@ -201,7 +201,8 @@ class Recipe:
         return Objective(self.name, checked, self.normalize, pieces, loss)
 
 
-class Composed(NamedTuple):
+@dataclass(frozen=True)
+class Composed:
     """Pieces of an objective from one function each, as in a row of the paper's tables.
 
     Attributes:
@@ -240,5 +241,6 @@ def _settings(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
 def _bound(function: Callable[..., Any], values: Settings) -> Callable[..., Any]:
     """The function with those of an objective's hyperparameters that are its own."""
     if isinstance(function, Composed):
-        return Composed(*(_bound(part, values) for part in function[:4]), mean=function.mean)
+        made = {key: _bound(part, values) for key, part in vars(function).items() if callable(part)}
+        return replace(function, **made)
     return partial(function, **{name: getattr(values, name) for name in _settings(function)})

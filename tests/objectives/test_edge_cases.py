@@ -131,7 +131,7 @@ def test_under_bf16_autocast_similarities_and_loss_stay_in_float32(name: str) ->
 def test_bf16_embeddings_are_taken_in_float32(name: str) -> None:
     anchor, positive = (x.bfloat16().requires_grad_() for x in make_views(count=8))
     loss = OBJECTIVES[name]()(anchor, positive)
-    loss.backward()
+    torch.autograd.backward(loss)
     assert loss.dtype == torch.float32
     assert anchor.grad is not None
     assert anchor.grad.isfinite().all()
@@ -194,7 +194,7 @@ import resource, sys, torch
 from pipeline.objectives import OBJECTIVES
 anchor, positive = (torch.randn(4096, 768, requires_grad=True) for _ in range(2))
 for name, objective in OBJECTIVES.items():
-    objective()(anchor, positive).backward()
+    torch.autograd.backward(objective()(anchor, positive))
     unit = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss, in bytes
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     assert peak < 2048, f"{name}: {peak:.0f} MB"

@@ -33,7 +33,7 @@ def embeddings_of(name: str, seed: int) -> Batch:
 def autograd(name: str, anchor: Tensor, positive: Tensor) -> tuple[np.ndarray, np.ndarray]:
     """Gradients at the normalised embeddings, radial part removed, both (N, D)."""
     leaves = anchor.clone().requires_grad_(), positive.clone().requires_grad_()
-    loss_on(OBJECTIVES[name](), Views(*leaves)).backward()
+    torch.autograd.backward(loss_on(OBJECTIVES[name](), Views(*leaves)))
     first, second = (across(leaf.grad, leaf.detach()) for leaf in leaves if leaf.grad is not None)
     return first.numpy(), second.numpy()
 

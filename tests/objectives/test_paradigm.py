@@ -1,6 +1,7 @@
 """Any three pieces make an objective, and the conventions change what they say they change."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -63,7 +64,8 @@ def test_negatives_can_be_of_the_anchors_own_view(batch: Batch) -> None:
 @pytest.mark.parametrize("name", ["dissipation", "weight", "pull"])
 def test_a_piece_of_a_wrong_shape_is_named(name: str, batch: Batch) -> None:
     def pieces(v: Views) -> Pieces:
-        return baseline(v)._replace(**{name: v.anchor[:3]})
+        made: dict[str, Any] = {**baseline(v)._asdict(), name: v.anchor[:3]}
+        return Pieces(**made)
 
     with pytest.raises(ValueError, match=rf"mine.{name}: expected shape .* got \(3, 5\)"):
         Recipe("mine", pieces)()(*batch)
@@ -156,7 +158,7 @@ def test_no_open_anchor_gives_a_zero_that_is_still_connected(name: str) -> None:
     objective = OBJECTIVES[name]()
     anchor, positive = eye.clone().requires_grad_(), eye.clone().requires_grad_()
     loss = objective(anchor, positive)
-    loss.backward()
+    torch.autograd.backward(loss)
     assert loss == 0
     assert anchor.grad is not None
     assert (anchor.grad == 0).all()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.config import load as config
-from pipeline.objectives import OBJECTIVES, Objective
+from pipeline.objectives import OBJECTIVES, Objective, Recipe
 from pipeline.paper.simulation.numbers import at_means, mean_dissipation
 from pipeline.training.dynamics import dynamics, named
 from tests.tiny import ROOT, SETTINGS, write_params
@@ -26,14 +26,25 @@ def name(monkeypatch: pytest.MonkeyPatch) -> str:
     """Steps 1 and 2; the name that step 2 gives."""
     written: dict[str, Any] = {}
     exec(CODE, written)
-    found = re.fullmatch(r'\s*"(\w+)": (\w+),\s*', ENTRY)
-    assert found is not None
-    monkeypatch.setitem(OBJECTIVES, found[1], written[found[2]])
-    return found[1]
+    table: dict[str, Recipe] = {}
+    exec(ENTRY, written | {"OBJECTIVES": table, "Recipe": Recipe})
+    ((name, recipe),) = table.items()
+    monkeypatch.setitem(OBJECTIVES, name, recipe)
+    return name
 
 
-def test_it_needs_no_hyperparameters_and_is_found_by_name(name: str, tmp_path: Path) -> None:
-    objectives = SETTINGS["objectives"] | {name: {}}
+def test_it_is_a_dozen_lines() -> None:
+    lines = [
+        line
+        for line in (CODE + ENTRY).splitlines()
+        if line and not line.startswith(('"""', "from"))
+    ]
+    assert len(lines) <= 12
+
+
+def test_it_is_found_by_name_with_its_hyperparameters(name: str, tmp_path: Path) -> None:
+    settings = {"temperature": 0.05, "ratio": 1.25}
+    objectives = SETTINGS["objectives"] | {name: settings}
     params = config.load(write_params(tmp_path / "params.yaml", {"objectives": objectives}))
     assert isinstance(params.objective(name), Objective)
 
@@ -51,7 +62,7 @@ def test_it_is_simulated_as_its_pieces_say(name: str) -> None:
 def test_it_is_trained_and_recorded(name: str) -> None:
     anchor, positive = torch.randn(2, 8, 4, generator=torch.Generator().manual_seed(1))
     anchor.requires_grad_()
-    OBJECTIVES[name]()(anchor, positive).backward()
+    torch.autograd.backward(OBJECTIVES[name]()(anchor, positive))
     assert anchor.grad is not None
     numbers = named(dynamics(OBJECTIVES[name](), anchor, positive))
     assert numbers["hardest_share"] == 1.0

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from pipeline.objectives import OBJECTIVES
-from pipeline.objectives.contrastive import MET, MPT, InfoNCE
 from pipeline.training.dynamics import dynamics, named
 
 UNIT = torch.eye(3)
@@ -17,7 +16,7 @@ POSITIVE = torch.tensor([[0.6, 0.8], [0.0, 1.0]])
 
 def test_three_orthogonal_sentences_with_equal_views() -> None:
     """Softmax mass of two negatives at cosine 0 against e^1; each has half of the weight."""
-    assert named(dynamics(InfoNCE(temperature=1.0), UNIT, UNIT)) == pytest.approx(
+    assert named(dynamics(OBJECTIVES["info_nce"](temperature=1.0), UNIT, UNIT)) == pytest.approx(
         {
             "dissipation": 2 / (2 + math.e),
             "hardest_share": 0.5,
@@ -39,7 +38,7 @@ def test_closed_anchors_count_for_dissipation_only() -> None:
 
     Alignment: (|h1 - p1|^2 + 0) / 2 = (2 - 2 * 0.6) / 2; negative cosine: (0 + 0.8) / 2.
     """
-    numbers = named(dynamics(MPT(margin=0.5), ANCHOR, POSITIVE))
+    numbers = named(dynamics(OBJECTIVES["mpt"](margin=0.5), ANCHOR, POSITIVE))
     assert numbers["dissipation"] == 0.5
     assert numbers["hardest_share"] == numbers["ratio"] == 1.0
     assert numbers["alignment"] == pytest.approx(0.4)
@@ -49,25 +48,25 @@ def test_closed_anchors_count_for_dissipation_only() -> None:
 
 def test_angles_are_in_radians_and_spread_over_the_pairs_of_the_batch() -> None:
     """Positives arccos 0.6 and 0; negatives pi/2 and arccos 0.8."""
-    numbers = named(dynamics(MPT(margin=0.5), ANCHOR, POSITIVE))
+    numbers = named(dynamics(OBJECTIVES["mpt"](margin=0.5), ANCHOR, POSITIVE))
     assert numbers["positive_angle"] == pytest.approx(math.acos(0.6) / 2)
     assert numbers["positive_angle_deviation"] == pytest.approx(math.acos(0.6) / 2)
     assert numbers["negative_angle"] == pytest.approx((math.pi / 2 + math.acos(0.8)) / 2)
     assert numbers["negative_angle_deviation"] == pytest.approx((math.pi / 2 - math.acos(0.8)) / 2)
 
 
-def test_the_ratio_is_weighted_by_the_negatives_weights() -> None:
+def test_the_ratio_is_the_pull_by_the_push() -> None:
     """MET looks at the nearest negative only: distance_12 / distance_11 of an open anchor.
 
     Distances: d_11 = sqrt(0.8), d_12 = sqrt(2), d_22 = 0 (clamped), d_21 = sqrt(0.4).
     """
-    numbers = named(dynamics(MET(distance_margin=0.6), ANCHOR, POSITIVE))
+    numbers = named(dynamics(OBJECTIVES["met"](distance_margin=0.6), ANCHOR, POSITIVE))
     assert numbers["dissipation"] == 0.5
     assert numbers["ratio"] == pytest.approx(math.sqrt(2 / 0.8))
 
 
 def test_without_an_open_anchor_their_means_are_undefined() -> None:
-    numbers = named(dynamics(MPT(margin=0.1), ANCHOR, POSITIVE))
+    numbers = named(dynamics(OBJECTIVES["mpt"](margin=0.1), ANCHOR, POSITIVE))
     assert numbers["dissipation"] == 0.0
     assert math.isnan(numbers["hardest_share"])
     assert math.isnan(numbers["ratio"])
@@ -89,5 +88,7 @@ def test_every_objective_is_described_without_touching_the_graph(
 
 
 def test_lengths_do_not_matter() -> None:
-    longer = named(dynamics(InfoNCE(), 3 * ANCHOR, 0.1 * POSITIVE))
-    assert longer == pytest.approx(named(dynamics(InfoNCE(), ANCHOR, POSITIVE)), abs=1e-6)
+    longer = named(dynamics(OBJECTIVES["info_nce"](), 3 * ANCHOR, 0.1 * POSITIVE))
+    assert longer == pytest.approx(
+        named(dynamics(OBJECTIVES["info_nce"](), ANCHOR, POSITIVE)), abs=1e-6
+    )

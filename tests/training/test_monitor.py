@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pipeline.objectives import NonFiniteEmbeddingsError
-from pipeline.objectives.contrastive import InfoNCE
+from pipeline.objectives import OBJECTIVES, NonFiniteEmbeddingsError
 from pipeline.training.checkpoint import Progress
 from pipeline.training.curves import BATCH
 from pipeline.training.dynamics import dynamics, named
@@ -27,7 +26,7 @@ def outcome(step: int) -> Outcome:
 
 
 def monitor() -> Monitor:
-    return Monitor(InfoNCE(), SETTINGS, STEPS, CPU)
+    return Monitor(OBJECTIVES["info_nce"](), SETTINGS, STEPS, CPU)
 
 
 def test_a_reading_has_the_mean_loss_since_the_last_and_what_was_to_be_recorded() -> None:
@@ -43,8 +42,8 @@ def test_a_reading_has_the_mean_loss_since_the_last_and_what_was_to_be_recorded(
     assert [row["step"] for row in progress.dynamics] == [2, 4, 6, 7]
     for row in progress.dynamics:
         seen = outcome(int(row["step"]))
-        assert row == {"step": row["step"], **named(dynamics(InfoNCE(), *seen[:2]))}
-    last = named(dynamics(InfoNCE(), *outcome(3)[:2]))
+        assert row == {"step": row["step"], **named(dynamics(OBJECTIVES["info_nce"](), *seen[:2]))}
+    last = named(dynamics(OBJECTIVES["info_nce"](), *outcome(3)[:2]))
     assert {name: rows[0][name] for name in BATCH} == {name: last[name] for name in BATCH}
 
 

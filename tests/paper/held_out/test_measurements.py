@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.objectives.views import Views, l2_normalise
+from pipeline.objectives.views import Views, l2_normalize
 from pipeline.paper.held_out.measurements import COSINES, SUBSAMPLE, Settings, measure
 
 TOLERANCE = 1e-6  # numbers are rounded to six digits
@@ -34,12 +34,12 @@ def random_views(seed: int, count: int = 6, width: int = 4, noise: float = 0.4) 
         return torch.randn(count, width, generator=generator, dtype=torch.float64)
 
     anchor = normal()
-    return Views(l2_normalise(anchor), l2_normalise(anchor + noise * normal()))
+    return Views(l2_normalize(anchor), l2_normalize(anchor + noise * normal()))
 
 
 def views(anchors: list[list[float]], positives: list[list[float]]) -> Views:
     tensors = (torch.tensor(rows, dtype=torch.float64) for rows in (anchors, positives))
-    return Views(*(l2_normalise(tensor) for tensor in tensors))
+    return Views(*(l2_normalize(tensor) for tensor in tensors))
 
 
 def of_step(measured: dict[str, Any], step: float) -> dict[str, Any]:

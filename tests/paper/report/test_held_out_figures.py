@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from pipeline.objectives.views import Views, l2_normalise
+from pipeline.objectives.views import Views, l2_normalize
 from pipeline.paper.figure import as_json
 from pipeline.paper.held_out.measurements import Settings, measure
 from pipeline.paper.report import dynamics_figures, held_out_figures
@@ -34,7 +34,7 @@ def measurement(name: str, seed: int, noise: float = 0.5) -> dict[str, Any]:
     batches = []
     for _ in range(2):
         anchor = normal()
-        batches.append(Views(l2_normalise(anchor), l2_normalise(anchor + noise * normal())))
+        batches.append(Views(l2_normalize(anchor), l2_normalize(anchor + noise * normal())))
     return {
         "encoder": {"name": f"{name}-{seed}", "objective": name, "seed": seed, "version": "v"},
         "data": DATA,
