@@ -7,9 +7,16 @@ nor checks.
 import ipaddress
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from pipeline.machine.settings import ConfigError, Listed, Settings, check, read_yaml, refuse
@@ -17,6 +24,23 @@ from pipeline.machine.settings import ConfigError, Listed, Settings, check, read
 BackendChoice = Literal[
     "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"
 ]
+
+
+def _ids_and_folders(encoders: object) -> object:
+    wrong = [
+        f"{name!r}: {folder!r} must be an id without '/' and a folder's path."
+        for name, folder in (encoders.items() if isinstance(encoders, Mapping) else ())
+        if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
+    ]
+    if wrong:
+        raise ValueError(*wrong)
+    return encoders
+
+
+def _prefix(path: str) -> str:
+    if path and (path[0] != "/" or path[-1] == "/"):
+        raise ValueError(f"must be empty or start with / and not end with it, got {path!r}.")
+    return path
 
 
 class LimitParams(Settings):
@@ -65,7 +89,7 @@ class ServeParams(Settings):
     """
 
     models: str | None
-    encoders: Mapping[str, str]
+    encoders: Annotated[Mapping[str, str], BeforeValidator(_ids_and_folders)]
     exported: str
     metrics: str
     results: str
@@ -78,27 +102,8 @@ class ServeParams(Settings):
     drain_seconds: float = Field(ge=0, description="seconds")
     stop_seconds: float = Field(ge=0, description="seconds")
     cors_origins: Listed[str] | None
-    path_prefix: str
+    path_prefix: Annotated[str, AfterValidator(_prefix)]
     limits: LimitParams
-
-    @field_validator("encoders", mode="before")
-    @classmethod
-    def _ids_and_folders(cls, encoders: Any) -> Any:
-        wrong = [
-            f"{name!r}: {folder!r} must be an id without '/' and a folder's path."
-            for name, folder in (encoders.items() if isinstance(encoders, Mapping) else ())
-            if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
-        ]
-        if wrong:
-            raise ValueError(*wrong)
-        return encoders
-
-    @field_validator("path_prefix")
-    @classmethod
-    def _is_path(cls, prefix: str) -> str:
-        if prefix and (prefix[0] != "/" or prefix[-1] == "/"):
-            raise ValueError(f"must be empty or start with / and not end with it, got {prefix!r}.")
-        return prefix
 
 
 def load(path: Path) -> ServeParams:
@@ -115,6 +120,41 @@ def load(path: Path) -> ServeParams:
     return ServeParams.model_validate(content["serve"])
 
 
+def _address(host: str) -> str:
+    host = "127.0.0.1" if host == "localhost" else host
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        problem = f"must be an IP address like 127.0.0.1 or 0.0.0.0, got {host!r}."
+        raise ValueError(problem) from None
+    return host
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or not 0 < int(text) < 1 << 16:
+        raise ValueError(f"must be a whole number from 1 to 65535, got {text!r}.")
+    return int(text)
+
+
+def _keys(texts: Iterable[str], where: str = "") -> tuple[bytes, ...]:
+    """Keys; a variable that gives none is a mistake that would open the door."""
+    keys = tuple(text.strip().encode() for text in texts if text.strip())
+    if not keys:
+        raise ValueError(f"{where}holds no key; give at least one, or unset the variable.")
+    return keys
+
+
+def _keys_of_file(file: str) -> tuple[bytes, ...]:
+    try:
+        lines = Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{file} cannot be read: {error}") from error
+    return _keys(lines, f"{file}: ")
+
+
+Keys = Annotated[tuple[bytes, ...], NoDecode]
+
+
 class Environment(BaseSettings):
     """Where to listen, and who may call, by environment variables named like the fields.
 
@@ -128,57 +168,16 @@ class Environment(BaseSettings):
         alias_generator=str.upper, case_sensitive=True, frozen=True, validate_default=False
     )
 
-    host: str = "127.0.0.1"
-    port: int = 3000
+    host: Annotated[str, AfterValidator(_address)] = "127.0.0.1"
+    port: Annotated[int, BeforeValidator(_port)] = 3000
     triad_params: Path = Path("params.yaml")
-    triad_api_keys: Annotated[tuple[bytes, ...], NoDecode] = ()
-    triad_api_keys_file: Annotated[tuple[bytes, ...], NoDecode] = ()
+    triad_api_keys: Annotated[Keys, BeforeValidator(lambda text: _keys(text.split(",")))] = ()
+    triad_api_keys_file: Annotated[Keys, BeforeValidator(_keys_of_file)] = ()
 
     @property
     def keys(self) -> tuple[bytes, ...]:
         """The API keys of both variables; none means that everybody may call."""
         return self.triad_api_keys + self.triad_api_keys_file
-
-    @field_validator("host")
-    @classmethod
-    def _address(cls, host: str) -> str:
-        host = "127.0.0.1" if host == "localhost" else host
-        try:
-            ipaddress.ip_address(host)
-        except ValueError:
-            raise ValueError(
-                f"must be an IP address like 127.0.0.1 or 0.0.0.0, got {host!r}."
-            ) from None
-        return host
-
-    @field_validator("port", mode="before")
-    @classmethod
-    def _number(cls, port: str) -> int:
-        if not port.isdecimal() or not 0 < int(port) < 1 << 16:
-            raise ValueError(f"must be a whole number from 1 to 65535, got {port!r}.")
-        return int(port)
-
-    @field_validator("triad_api_keys", mode="before")
-    @classmethod
-    def _listed(cls, keys: str) -> tuple[bytes, ...]:
-        return _some(keys.split(","))
-
-    @field_validator("triad_api_keys_file", mode="before")
-    @classmethod
-    def _read(cls, file: str) -> tuple[bytes, ...]:
-        try:
-            lines = Path(file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{file} cannot be read: {error}") from error
-        return _some(lines, f"{file}: ")
-
-
-def _some(texts: Iterable[str], where: str = "") -> tuple[bytes, ...]:
-    """Keys; a variable that gives none is a mistake that would open the door."""
-    keys = tuple(text.strip().encode() for text in texts if text.strip())
-    if not keys:
-        raise ValueError(f"{where}holds no key; give at least one, or unset the variable.")
-    return keys
 
 
 def read_environment() -> Environment:

@@ -87,6 +87,8 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         assert any(problem.startswith(sentence) for problem in found), (sentence, found)
 
 
+AS_TEXT = "which YAML reads as text: write 3.0e-05."
+GENTLE = {"variant_of": "vicreg", "covariance_coefficient": 3.0}
 PATHS = [f"{name}.{key}" for name in ("corpus", "train", "compare") for key in SETTINGS[name]]
 
 
@@ -133,6 +135,20 @@ def test_every_key_must_be_there(tmp_path: Path, path: str) -> None:
         ("objectives.vicreg_modified.margin", 2.5, "at least 0.0 and at most 2.0 (cosine)"),
         ("objectives.vicreg.temperature", 0.05, "objectives.vicreg: unknown key 'temperature'"),
         ("objectives.vicreg.train", {"max_length": 9}, "must equal train.max_length (16), since"),
+        ("train.learning_rate", "3e-5", f"got '3e-5', {AS_TEXT}"),
+        ("objectives.info_nce.temperature", "3e-5", f"got '3e-5', {AS_TEXT}"),
+        ("analysis.tasks", 3, "analysis.tasks: expected text, got 3"),
+        ("analysis.objectives", ["vicregg"], "analysis.objectives: unknown objective 'vicregg'; "),
+        ("analysis.simulation.objectives", ["mp"], "simulation.objectives: unknown objective 'mp'"),
+        ("objectives.gentle", {"variant_of": "vicregg"}, "did you mean 'vicreg'"),
+        ("objectives.gentle", {"variant_of": "vicreg"}, "covariance_coefficient: missing; add it."),
+        ("objectives.gentle", GENTLE | {"ratio": 1.0}, "objectives.gentle: unknown key 'ratio'"),
+        ("objectives.info_nce", GENTLE, "info_nce is an objective of its own"),
+        (
+            "objectives",
+            SETTINGS["objectives"] | {"../x": GENTLE},
+            "must be of small letters, digits",
+        ),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_allowed(
@@ -141,15 +157,6 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
     (problem,) = problems(tmp_path, {path: value})
     assert expected in problem
     assert problem.startswith((path.split(".", maxsplit=1)[0], "objectives"))
-
-
-@pytest.mark.parametrize("path", ["train.learning_rate", "objectives.info_nce.temperature"])
-def test_a_number_that_yaml_reads_as_text_is_explained(tmp_path: Path, path: str) -> None:
-    file = write_params(tmp_path / "params.yaml", {path: "HERE"})
-    file.write_text(file.read_text(encoding="utf-8").replace("HERE", "3e-5"), encoding="utf-8")
-    expected = rf"{path}: .* got '3e-5', which YAML reads as text: write 3\.0e-05\."
-    with pytest.raises(ConfigError, match=expected):
-        config.load(file)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -204,21 +211,16 @@ def test_an_objective_replaces_settings_of_its_own_loop(tmp_path: Path) -> None:
     params.objective("vicreg")  # `train` is no hyperparameter
 
 
-def test_conventions_reach_only_objectives_that_have_the_field(tmp_path: Path) -> None:
-    params = load(tmp_path, **{"conventions.gate": "within_view"})
+def test_a_convention_reaches_objectives_that_have_it_and_do_not_say_otherwise(
+    tmp_path: Path,
+) -> None:
+    own = SETTINGS["objectives"]["vicreg_modified"] | {"gate": "cross_view"}
+    objectives = {"own": own | {"variant_of": "vicreg_modified"}}
+    changes = {"objectives": SETTINGS["objectives"] | objectives, "conventions.gate": "within_view"}
+    params = load(tmp_path, **changes)
     assert params.objective("vicreg_modified").hyperparameters.model_dump()["gate"] == "within_view"
+    assert params.objective("own").hyperparameters.model_dump()["gate"] == "cross_view"
     assert "gate" not in params.objective("vicreg").hyperparameters.model_dump()
-
-
-def test_an_objectives_own_value_wins_over_the_convention(tmp_path: Path) -> None:
-    params = load(
-        tmp_path,
-        **{
-            "conventions.gate": "within_view",
-            "objectives.vicreg_modified.gate": "cross_view",
-        },
-    )
-    assert params.objective("vicreg_modified").hyperparameters.model_dump()["gate"] == "cross_view"
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
@@ -264,40 +266,8 @@ def test_any_value_anywhere_loads_or_is_explained(
         assert path.split(".", maxsplit=1)[0] in str(error) or "YAML" in str(error)  # noqa: PT017
 
 
-VARIED = {"objectives.gentle": {"variant_of": "vicreg", "covariance_coefficient": 3.0}}
-
-
 def test_a_variant_is_an_objective_under_another_name(tmp_path: Path) -> None:
-    changes = VARIED | {"runs.objectives": ["vicreg", "gentle"]}
-    params = load(tmp_path, **changes)
+    runs = ["vicreg", "gentle"]
+    params = load(tmp_path, **{"objectives.gentle": GENTLE, "runs.objectives": runs})
     assert params.kind("gentle") == "vicreg"
     assert params.objective("gentle") == OBJECTIVES["vicreg"](covariance_coefficient=3.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "settings", "expected"),
-    [
-        ("gentle", {"variant_of": "vicregg"}, "unknown objective 'vicregg'; did you mean 'vicreg'"),
-        ("gentle", {"variant_of": "vicreg"}, "gentle.covariance_coefficient: missing; add it."),
-        (
-            "gentle",
-            {"variant_of": "vicreg", "ratio": 1.0},
-            "objectives.gentle: unknown key 'ratio'",
-        ),
-        ("info_nce", {"variant_of": "vicreg"}, "info_nce is an objective of its own"),
-        ("../x", {"variant_of": "vicreg"}, "must be of small letters, digits and underscores"),
-    ],
-)
-def test_a_variant_is_checked_as_what_it_varies(
-    tmp_path: Path, name: str, settings: dict[str, Any], expected: str
-) -> None:
-    objectives = SETTINGS["objectives"] | {name: settings}
-    assert any(expected in problem for problem in problems(tmp_path, {"objectives": objectives}))
-
-
-@pytest.mark.parametrize("where", ["analysis", "analysis.simulation"])
-def test_analyses_name_objectives_that_there_are(tmp_path: Path, where: str) -> None:
-    found = problems(tmp_path, {f"{where}.objectives": ["vicregg"]})
-    assert [one.partition(";")[0] for one in found] == [
-        f"{where}.objectives: unknown objective 'vicregg'"
-    ]
