@@ -6,7 +6,7 @@ bare `*` of their signatures, are open. Called with hyperparameters it gives an 
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, get_type_hints
 
@@ -241,6 +241,7 @@ def _settings(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
 def _bound(function: Callable[..., Any], values: Settings) -> Callable[..., Any]:
     """The function with those of an objective's hyperparameters that are its own."""
     if isinstance(function, Composed):
-        made = {key: _bound(part, values) for key, part in vars(function).items() if callable(part)}
-        return replace(function, **made)
+        parts = (function.dissipation, function.weight, function.pull, function.negatives)
+        first, second, third, fourth = (_bound(part, values) for part in parts)
+        return Composed(first, second, third, fourth, function.mean)
     return partial(function, **{name: getattr(values, name) for name in _settings(function)})

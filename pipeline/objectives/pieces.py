@@ -91,7 +91,8 @@ def softmax_over_pairs(similarity: Tensor, temperature: float) -> Tensor:
 def hardest_only(similarity: Tensor) -> Tensor:
     """1 for an anchor's most similar negative, else 0 (the first of equals)."""
     _, index = hardest(similarity)
-    return torch.zeros_like(similarity).scatter_(1, index[:, None], 1.0)
+    columns = torch.arange(similarity.shape[1], device=similarity.device)
+    return (columns == index[:, None]).to(similarity.dtype)
 
 
 def alignment_pull(views: Views, weight: Tensor) -> Tensor:  # noqa: ARG001 - as every pull

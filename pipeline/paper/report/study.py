@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.results.curves import read_curves
@@ -61,7 +61,8 @@ class Study:
     def changes(self, name: str) -> dict[str, Any]:
         """What a variant has otherwise than what it varies; nothing for what is no variant."""
         own, usual = (
-            asdict(self.params.objective(one)) | self.params.train_for(one).model_dump()
+            self.params.objective(one).hyperparameters.model_dump()
+            | self.params.train_for(one).model_dump()
             for one in (name, self.params.kind(name))
         )
         return {key: value for key, value in own.items() if value != usual[key]}

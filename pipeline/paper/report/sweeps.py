@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.paper.figure import Exhibit
@@ -34,7 +34,7 @@ Sweep = list[Point]
 
 def sweeps(study: Study, kind: str) -> dict[str, Sweep]:
     """Points by hyperparameter, by rising value, of the variants that differ in it alone."""
-    usual = asdict(study.params.objective(kind))
+    usual = study.params.objective(kind).hyperparameters.model_dump()
     found: dict[str, Sweep] = {}
     for name in study.of_kind(kind):
         changed = study.changes(name)
