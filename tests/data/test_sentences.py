@@ -184,7 +184,11 @@ REFUSED: list[tuple[str, bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "content", "message"), REFUSED)
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    REFUSED,
+    ids=[f"{name}: {message}" for name, _, message in REFUSED],  # contents differ by the second
+)
 def test_a_file_that_cannot_be_read_is_refused_with_the_place(
     name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
