@@ -82,7 +82,7 @@ def test_where_nothing_may_be_cut_a_long_text_is_refused_by_name(text: str | lis
 
 
 def test_a_text_of_exactly_the_length_is_not_too_long() -> None:
-    exact = [words(*range(3, 17)), [HEAD, *range(3, 17), TAIL]]
+    exact: list[str | list[int]] = [words(*range(3, 17)), [HEAD, *range(3, 17), TAIL]]
     assert encode(Fake(), exact, truncate=False).tokens == [16, 16]
 
 
