@@ -21,8 +21,9 @@ from pipeline.embedding.encoding import Encoding, encode_here
 from pipeline.embedding.opening import PARQUET, open_source
 from pipeline.embedding.parts import SHEET, WHOLE, Parts, open_parts, was_finished
 from pipeline.embedding.plan import Plan
-from pipeline.embedding.source import EmbedError, Source, digest
+from pipeline.embedding.source import Source, digest
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from pipeline.machine.stage import run_stage
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _plan(source: Source, encoder: SentenceEncoder, settings: Encoding, chunk: i
             if sentences % 1000 == 0:
                 progress(1000)
     if not sentences:
-        raise EmbedError(f"INPUT: {source.path} is empty; give a file with a sentence in it.")
+        raise InputError(f"INPUT: {source.path} is empty; give a file with a sentence in it.")
     return Plan(
         input=digest(source.path),
         column=source.column,

@@ -16,6 +16,7 @@ from rich.console import Console
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
 from pipeline.machine.stage import run_stage
 from pipeline.results.evaluate_options import parser
@@ -23,7 +24,6 @@ from pipeline.results.evaluate_progress import Display
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
-from pipeline.senteval.sts import DataError
 
 if TYPE_CHECKING:
     import argparse
@@ -83,7 +83,7 @@ def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespac
 
 def _check_paths(encoder: Path, written: dict[str, Path]) -> None:
     if not (encoder / "config.json").is_file() and not (encoder / "modules.json").is_file():
-        raise DataError(
+        raise InputError(
             f"encoder: {encoder} is no encoder's folder (it has no config.json or modules.json); "
             "give a sentence-transformers or Hugging Face folder."
         )
@@ -91,7 +91,7 @@ def _check_paths(encoder: Path, written: dict[str, Path]) -> None:
     for option, path in written.items():
         check_writable(option, path)
         if path.resolve().is_relative_to(encoder.resolve()):
-            raise DataError(
+            raise InputError(
                 f"{option}: {path} lies in the encoder's folder, whose version is the hash of what "
                 "it holds; write elsewhere."
             )

@@ -18,8 +18,9 @@ from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings
 from pipeline.grid_search.completion import Experiments, complete
 from pipeline.grid_search.experiments import DvcExperiments
 from pipeline.grid_search.outcomes import PENDING, Outcomes, State, count
-from pipeline.grid_search.request import Request, RequestError, resolve
+from pipeline.grid_search.request import Request, resolve
 from pipeline.grid_search.tables import Stage, as_json, as_markdown
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_writable, write_together
 from pipeline.machine.stage import run_stage
 
@@ -150,10 +151,10 @@ def _check_options(options: argparse.Namespace) -> None:
     for kind in ("json", "md"):
         check_writable("--out", options.out / f"{options.objective}.{kind}")
     if options.jobs < 1 or options.poll_seconds <= 0:
-        raise RequestError("--jobs must be 1 or more, and --poll-seconds more than 0.")
+        raise InputError("--jobs must be 1 or more, and --poll-seconds more than 0.")
     for module in ("dvc", "hydra"):
         if importlib.util.find_spec(module) is None:
-            raise RequestError(
+            raise InputError(
                 f"{module} is not installed; install what `dvc repro` needs: "
                 "pip install -c constraints.txt -e '.[pipeline]'"
             )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.config import load as config
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_writable, write_together
 from pipeline.machine.stage import run_stage
 from pipeline.paper.figure import write_exhibits
@@ -23,7 +24,6 @@ from pipeline.paper.report.exhibits import study_exhibits
 from pipeline.paper.report.page import as_page
 from pipeline.paper.report.study import read_study
 from pipeline.paper.report.text import TITLE, Figure, Material, as_markdown
-from pipeline.senteval.sts import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(
+        raise InputError(
             f"report: {path} cannot be read ({error}); `make report` makes it again."
         ) from None
     return content

@@ -19,19 +19,20 @@ from pipeline.data.batches import batch_indices, cutter
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.device import autocast_dtype, resolve
+from pipeline.machine.errors import CollapseError, OtherProcessError
 from pipeline.machine.files import replacing, write_together
 from pipeline.machine.stage import run_stage
 from pipeline.objectives import NonFiniteEmbeddingsError
 from pipeline.senteval.sts_files import read_sts_benchmark
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.curves import DYNAMICS, as_csv
-from pipeline.training.dev import CollapseError, DevSet
+from pipeline.training.dev import DevSet
 from pipeline.training.display import Report, progress_bar
 from pipeline.training.identity import Identity, identify
 from pipeline.training.monitor import Monitor
 from pipeline.training.network import build
 from pipeline.training.places import Places
-from pipeline.training.processes import ALONE, OtherProcessError, Processes, joining
+from pipeline.training.processes import ALONE, Processes, joining
 from pipeline.training.random_state import State, random_state
 from pipeline.training.record import make_record, write_record
 from pipeline.training.step import Step
@@ -57,9 +58,8 @@ def train(
 
     Raises:
         CollapseError: the embeddings became equal or not finite.
-        BackboneError: the backbone has no dropout.
-        CompileError: compiling was asked for where there is no compiler.
-        ProcessesError: the processes cannot share a batch evenly.
+        InputError: the backbone has no dropout, compiling was asked for where there is no compiler,
+            or the processes cannot share a batch evenly.
         WriteError: a place cannot be written, or holds what no training wrote.
         KeyboardInterrupt: passed on; the next call resumes.
     """

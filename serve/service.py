@@ -25,7 +25,7 @@ from bentoml.exceptions import BentoMLConfigException
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.machine.yaml_file import ConfigError
+from pipeline.machine.errors import ConfigError
 from serve import settings
 from serve.installed import is_installed
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.machine.bounds import number
+from pipeline.machine.errors import ConfigError
 from pipeline.machine.strict import section
-from pipeline.machine.yaml_file import ConfigError, read_yaml, refuse
+from pipeline.machine.yaml_file import read_yaml, refuse
 
 BackendChoice = Literal[
     "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"

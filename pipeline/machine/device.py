@@ -6,12 +6,9 @@ import re
 import torch
 
 from pipeline.machine.cores import usable_cores
+from pipeline.machine.errors import InputError
 
 NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
-
-
-class DeviceError(ValueError):
-    """A device that this machine does not have."""
 
 
 def resolve(device: str) -> torch.device:
@@ -20,7 +17,7 @@ def resolve(device: str) -> torch.device:
     On a CPU, torch is kept from starting more threads than a container's quota has cores for.
 
     Raises:
-        DeviceError: the device is unknown or not there.
+        InputError: the device is unknown or not there.
     """
     chosen = _chosen(device)
     if chosen.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
@@ -43,8 +40,8 @@ def _chosen(device: str) -> torch.device:
     return chosen
 
 
-def _refusal(device: str, reason: str) -> DeviceError:
-    return DeviceError(
+def _refusal(device: str, reason: str) -> InputError:
+    return InputError(
         f"device: {device!r} cannot be used here ({reason}); give auto, cpu, cuda, cuda:N or mps "
         "as --device or train.device."
     )

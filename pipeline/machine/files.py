@@ -11,13 +11,11 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pipeline.machine.errors import WriteError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-
-class WriteError(OSError):
-    """An output that cannot be written."""
 
 
 def check_writable(option: str, path: Path, *, folder: bool = False) -> None:

@@ -8,9 +8,7 @@ from typing import Any
 
 import yaml
 
-
-class ConfigError(ValueError):
-    """A file of settings is not what it should be; the message lists everything that is wrong."""
+from pipeline.machine.errors import ConfigError
 
 
 def read_yaml(path: Path) -> object:

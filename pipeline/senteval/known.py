@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pipeline.senteval.sts_files import DataError, find_downstream
+from pipeline.machine.errors import InputError
+from pipeline.senteval.sts_files import find_downstream
 
 Label = Literal["benchmark", "other"]
 
@@ -68,7 +69,7 @@ def check(data: Path, task: str) -> Label:
         "benchmark" if every needed file is the published one, else "other".
 
     Raises:
-        DataError: A needed file is missing or empty, or a published one was cut short.
+        InputError: A needed file is missing or empty, or a published one was cut short.
     """
     root = find_downstream(data)
     same = [_is_published(root / file.path, file) for file in known_files()[task]]
@@ -79,13 +80,15 @@ def _is_published(path: Path, file: KnownFile) -> bool:
     if not path.is_file():
         if not file.needed:
             return True
-        raise DataError(f"{path} is missing; the published file has {file.lines:,} lines: {WHERE}.")
+        raise InputError(
+            f"{path} is missing; the published file has {file.lines:,} lines: {WHERE}."
+        )
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == file.sha256:
         return True
     lines = content.count(b"\n")
     if not content or (lines < file.lines and _head(content) == file.head):
-        raise DataError(
+        raise InputError(
             f"{path} was cut short: it has {lines:,} lines, the published file {file.lines:,}; "
             f"{WHERE}."
         )

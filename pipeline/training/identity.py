@@ -13,8 +13,8 @@ from pipeline.config.schema import BackboneParams, Params, TrainParams
 from pipeline.data.prepared import Meta
 from pipeline.encoder.encoder import locate
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import ConfigError
 from pipeline.machine.strict import unknown
-from pipeline.machine.yaml_file import ConfigError
 from pipeline.objectives import Objective
 
 # Of NumPy's and scikit-learn's seeds.

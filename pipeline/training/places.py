@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.machine.files import WriteError, check_apart, check_writable
+from pipeline.machine.errors import WriteError
+from pipeline.machine.files import check_apart, check_writable
 
 
 @dataclass(frozen=True)

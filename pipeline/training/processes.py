@@ -20,6 +20,7 @@ from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from pipeline.machine.device import describe
+from pipeline.machine.errors import InputError, OtherProcessError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 _PATIENCE = timedelta(days=2)
 
 T = TypeVar("T")
-
-
-class ProcessesError(ValueError):
-    """A number of processes that does not suit the batch or the machine."""
-
-
-class OtherProcessError(RuntimeError):
-    """The first process has stopped and said why; this one has nothing to add."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +57,10 @@ class Processes:
         """Refuse a batch that cannot be shared out evenly.
 
         Raises:
-            ProcessesError: its size is no multiple of the number of processes.
+            InputError: its size is no multiple of the number of processes.
         """
         if batch_size % self.count:
-            raise ProcessesError(
+            raise InputError(
                 f"train.batch_size: must be a multiple of the {self.count} processes that torchrun "
                 f"has started, got {batch_size}."
             )
@@ -166,7 +159,7 @@ def joining(device: str) -> Iterator[Processes]:
         device: as in params.yaml; `cpu` leaves GPUs alone.
 
     Raises:
-        ProcessesError: this machine has fewer GPUs than processes.
+        InputError: this machine has fewer GPUs than processes.
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
@@ -175,7 +168,7 @@ def joining(device: str) -> Iterator[Processes]:
     local_rank = int(os.environ["LOCAL_RANK"])
     gpus = 0 if device == "cpu" else torch.cuda.device_count()
     if 0 < gpus <= local_rank:
-        raise ProcessesError(
+        raise InputError(
             f"torchrun: process {local_rank} of this machine has no GPU of its own, there are "
             f"{gpus}; give --nproc-per-node {gpus}."
         )

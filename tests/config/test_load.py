@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipeline.config import load as config
 from pipeline.machine.bounds import shown
-from pipeline.machine.yaml_file import ConfigError
+from pipeline.machine.errors import ConfigError
 from pipeline.objectives import OBJECTIVES
 from tests.tiny import MISSING, ROOT, SETTINGS, settings, write_params
 

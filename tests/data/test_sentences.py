@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.data.sentences import FORMATS, Corpus, CorpusError, read
+from pipeline.data.sentences import FORMATS, Corpus, read
+from pipeline.machine.errors import InputError
 
 SEPARATORS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 SENTENCES = [
@@ -141,7 +142,7 @@ def test_any_lines_come_back_stripped_distinct_and_counted(
     stripped = [row.strip() for row in rows]
     kept = list(dict.fromkeys(row for row in stripped if row))
     if not kept:
-        with pytest.raises(CorpusError, match="empty"):
+        with pytest.raises(InputError, match="empty"):
             read_file(path)
         return
     corpus = read_file(path)
@@ -154,29 +155,29 @@ def test_a_wrong_path_names_the_nearest_file(tmp_path: Path) -> None:
     (tmp_path / "corpus.txt").write_text("a\n")
     (tmp_path / "other.parquet").write_text("")
     with pytest.raises(
-        CorpusError, match=r"'.*corpsu\.txt' does not exist; did you mean '.*corpus\.txt'\?$"
+        InputError, match=r"'.*corpsu\.txt' does not exist; did you mean '.*corpus\.txt'\?$"
     ):
         read_file(tmp_path / "corpsu.txt")
-    with pytest.raises(CorpusError, match="does not exist; give a local file or hf://datasets/"):
+    with pytest.raises(InputError, match="does not exist; give a local file or hf://datasets/"):
         read_file(tmp_path / "zzz")
 
 
 def test_a_wrong_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"nor does its folder '.*nowhere'; relative paths start"):
+    with pytest.raises(InputError, match=r"nor does its folder '.*nowhere'; relative paths start"):
         read_file(tmp_path / "nowhere" / "corpus.txt")
 
 
 def test_a_folder_is_no_source(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="is a folder; name one file in it"):
+    with pytest.raises(InputError, match="is a folder; name one file in it"):
         read_file(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["corpus.csv", "corpus.parquet.gz", "corpus"])
 def test_an_unknown_format_lists_the_known_ones(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("a\n")
-    with pytest.raises(CorpusError, match=r"unknown format; allowed are \.txt, .*, \.parquet\."):
+    with pytest.raises(InputError, match=r"unknown format; allowed are \.txt, .*, \.parquet\."):
         read_file(tmp_path / name)
-    with pytest.raises(CorpusError, match="unknown format"):
+    with pytest.raises(InputError, match="unknown format"):
         read_file(f"hf://datasets/owner/name/{name}")
 
 
@@ -184,7 +185,7 @@ def test_an_unknown_format_lists_the_known_ones(name: str, tmp_path: Path) -> No
 def test_an_empty_file_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"corpus{suffix}"
     path.touch()
-    with pytest.raises(CorpusError, match="is empty; give a file with one sentence a row"):
+    with pytest.raises(InputError, match="is empty; give a file with one sentence a row"):
         read_file(path)
 
 
@@ -192,7 +193,7 @@ def test_an_empty_file_is_refused(suffix: str, tmp_path: Path) -> None:
 def test_a_file_of_empty_rows_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"corpus{suffix}"
     path.write_bytes(WRITERS[suffix](["", " ", "\u2028"]))
-    with pytest.raises(CorpusError, match="has 3 rows and all of them are empty"):
+    with pytest.raises(InputError, match="has 3 rows and all of them are empty"):
         read_file(path)
 
 
@@ -218,7 +219,7 @@ def test_binary_junk_is_refused_with_its_place(
         content = lzma.compress(content)
     path = tmp_path / f"corpus{suffix}"
     path.write_bytes(content)
-    with pytest.raises(CorpusError, match=f"{named}; only UTF-8 text is read"):
+    with pytest.raises(InputError, match=f"{named}; only UTF-8 text is read"):
         read_file(path)
 
 
@@ -228,7 +229,7 @@ def test_a_compressed_file_cut_short_is_refused(suffix: str, share: float, tmp_p
     content = WRITERS[suffix]([f"sentence number {number}" for number in range(1000)])
     path = tmp_path / f"corpus{suffix}"
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(CorpusError, match="is damaged or cut short"):
+    with pytest.raises(InputError, match="is damaged or cut short"):
         read_file(path)
 
 
@@ -236,7 +237,7 @@ def test_a_compressed_file_cut_short_is_refused(suffix: str, share: float, tmp_p
 def test_a_file_that_is_not_compressed_as_named_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"corpus{suffix}"
     path.write_text("plain text\n" * 10)
-    with pytest.raises(CorpusError, match=r"is damaged or cut short .*; fetch it again"):
+    with pytest.raises(InputError, match=r"is damaged or cut short .*; fetch it again"):
         read_file(path)
 
 
@@ -245,7 +246,7 @@ def test_a_damaged_gzip_stream_is_refused(tmp_path: Path) -> None:
     content[len(content) // 2] ^= 0xFF
     path = tmp_path / "corpus.txt.gz"
     path.write_bytes(content)
-    with pytest.raises(CorpusError):
+    with pytest.raises(InputError):
         read_file(path)
 
 
@@ -267,16 +268,16 @@ def test_a_damaged_gzip_stream_is_refused(tmp_path: Path) -> None:
 def test_a_wrong_json_line_is_named(line: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text(f'{{"text": "a"}}\n{line}\n')
-    with pytest.raises(CorpusError, match=message):
+    with pytest.raises(InputError, match=message):
         read_file(path)
 
 
 def test_a_parquet_file_without_the_column_lists_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "corpus.parquet"
     path.write_bytes(as_parquet(["a"]))
-    with pytest.raises(CorpusError, match=r"no column 'sentence'; .* one of 'id', 'text'"):
+    with pytest.raises(InputError, match=r"no column 'sentence'; .* one of 'id', 'text'"):
         read_file(path, column="sentence")
-    with pytest.raises(CorpusError, match="row 1: 'id' is of type int; it must be a string"):
+    with pytest.raises(InputError, match="row 1: 'id' is of type int; it must be a string"):
         read_file(path, column="id")
 
 
@@ -284,7 +285,7 @@ def test_a_parquet_file_without_the_column_lists_its_columns(tmp_path: Path) -> 
 def test_a_damaged_parquet_file_is_refused(kept: slice, tmp_path: Path) -> None:
     path = tmp_path / "corpus.parquet"
     path.write_bytes(as_parquet(["a", "b"])[kept])
-    with pytest.raises(CorpusError, match=r"is no readable Parquet file .*; fetch it again"):
+    with pytest.raises(InputError, match=r"is no readable Parquet file .*; fetch it again"):
         read_file(path)
 
 
@@ -297,24 +298,24 @@ def test_a_damaged_parquet_file_is_refused(kept: slice, tmp_path: Path) -> None:
     ],
 )
 def test_another_address_is_refused(source: str) -> None:
-    with pytest.raises(CorpusError, match="is no source; give a local file or hf://datasets/"):
+    with pytest.raises(InputError, match="is no source; give a local file or hf://datasets/"):
         read_file(source)
 
 
 def test_a_revision_of_a_local_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="only hf://datasets/ sources have revisions"):
+    with pytest.raises(InputError, match="only hf://datasets/ sources have revisions"):
         read_file(tmp_path / "corpus.txt", revision="main")
 
 
 def test_a_hub_out_of_reach_says_what_to_do(hub: Path) -> None:
-    with pytest.raises(CorpusError, match=r"at revision 'v1' \(.*\); check name and connection"):
+    with pytest.raises(InputError, match=r"at revision 'v1' \(.*\); check name and connection"):
         read_file("hf://datasets/owner/other/corpus.txt", revision="v1")
 
 
 def test_a_file_missing_in_a_data_set_is_one_short_sentence(hub: Path) -> None:
     (hub / "corpus.txt").write_text("a\n")
     with pytest.raises(
-        CorpusError, match="FileNotFoundError: no such file there, or no access"
+        InputError, match="FileNotFoundError: no such file there, or no access"
     ) as caught:
         read_file("hf://datasets/owner/name/corpsu.txt")
     assert len(str(caught.value)) < 250
@@ -331,7 +332,7 @@ def test_a_library_that_is_not_installed_is_named(
     monkeypatch.chdir(tmp_path)
     Path("a.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(CorpusError, match=rf"`{module}`; .* pip install -e '\.\[pipeline\]'"):
+    with pytest.raises(InputError, match=rf"`{module}`; .* pip install -e '\.\[pipeline\]'"):
         read_file(source)
 
 

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from pipeline.machine.device import DeviceError, autocast_dtype, describe, resolve
+from pipeline.machine.device import autocast_dtype, describe, resolve
+from pipeline.machine.errors import InputError
 
 CPU = torch.device("cpu")
 
@@ -18,7 +19,7 @@ def test_auto_finds_a_device_that_computes() -> None:
 )
 def test_a_device_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(
-        DeviceError, match=rf"device: '{name}' cannot be used here .*; give auto, .* as --device or"
+        InputError, match=rf"device: '{name}' cannot be used here .*; give auto, .* as --device or"
     ):
         resolve(name)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.machine.errors import WriteError
 from pipeline.machine.files import (
-    WriteError,
     check_apart,
     check_writable,
     replacing,

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from pipeline.data.prepared import Meta, PrepareError
+from pipeline.data.prepared import Meta
 from pipeline.data.tokenizing import load_tokenizer, tokenise
 from pipeline.data.tokens import TokenArrays
+from pipeline.machine.errors import InputError
 from tests.prepare.lab import BERT, LENGTH, contents, expected, run, stored
 
 
@@ -108,10 +109,10 @@ def test_meta_says_what_batches_need(backbone: Path, corpus: Path, tmp_path: Pat
 
 
 def test_meta_that_is_missing_or_strange_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PrepareError, match=r"meta\.json is missing .*; run"):
+    with pytest.raises(InputError, match=r"meta\.json is missing .*; run"):
         Meta.load(tmp_path)
     (tmp_path / "meta.json").write_text('{"backbone": "b"}')
-    with pytest.raises(PrepareError, match=r"not of this version .*; run"):
+    with pytest.raises(InputError, match=r"not of this version .*; run"):
         Meta.load(tmp_path)
 
 
@@ -180,7 +181,7 @@ def test_chunks_do_not_show_in_the_result(
 
 def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) -> None:
     assert run(corpus, tmp_path / "enough", minimum=54).train == 54
-    with pytest.raises(PrepareError, match="60 distinct sentences, 6 of them held out, are fewer"):
+    with pytest.raises(InputError, match="60 distinct sentences, 6 of them held out, are fewer"):
         run(corpus, tmp_path / "out", minimum=55)
     assert not (tmp_path / "out").exists()
 
@@ -189,7 +190,7 @@ def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) 
 def test_a_held_out_share_outside_its_range_is_refused(
     share: float, corpus: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(PrepareError, match=r"corpus\.held_out: .* is no share; give one in"):
+    with pytest.raises(InputError, match=r"corpus\.held_out: .* is no share; give one in"):
         run(corpus, tmp_path / "out", held_out=share)
 
 
@@ -197,7 +198,7 @@ def test_a_held_out_share_outside_its_range_is_refused(
 def test_a_training_length_that_does_not_suit_the_backbone_is_refused(
     length: int, corpus: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(PrepareError, match=rf"train\.max_length: {length} .* give 3 to 128\."):
+    with pytest.raises(InputError, match=rf"train\.max_length: {length} .* give 3 to 128\."):
         run(corpus, tmp_path / "out", max_length=length)
 
 
@@ -205,17 +206,17 @@ def test_a_backbone_without_a_usable_tokenizer_is_refused(
     roberta: Path, corpus: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "backbone"
-    with pytest.raises(PrepareError, match=r"backbone\.source: .* is no folder here, and as a hub"):
+    with pytest.raises(InputError, match=r"backbone\.source: .* is no folder here, and as a hub"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     folder.mkdir()
     shutil.copy(BERT / "config.json", folder)
-    with pytest.raises(PrepareError, match=r"has no vocabulary; add its tokenizer\.json"):
+    with pytest.raises(InputError, match=r"has no vocabulary; add its tokenizer\.json"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     (folder / "tokenizer.json").write_text("{")
-    with pytest.raises(PrepareError, match=r"backbone\.source: .* gives no tokenizer"):
+    with pytest.raises(InputError, match=r"backbone\.source: .* gives no tokenizer"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     tokenizer = AutoTokenizer.from_pretrained(roberta)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(folder)
-    with pytest.raises(PrepareError, match="has no padding token"):
+    with pytest.raises(InputError, match="has no padding token"):
         run(corpus, tmp_path / "out", backbone=str(folder))

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from pipeline import prepare as stage
-from pipeline.data.prepared import Meta, PrepareError, Report
-from pipeline.data.sentences import CorpusError
+from pipeline.data.prepared import Meta, Report
 from pipeline.data.tokens import TokenArrays
+from pipeline.machine.errors import InputError
 from pipeline.prepare import main
 from tests.prepare.lab import BERT, LENGTH, contents, run
 
@@ -19,9 +19,9 @@ def test_an_error_leaves_earlier_output_untouched_and_nothing_beside_it(
 ) -> None:
     run(corpus, tmp_path / "out")
     before = contents(tmp_path)
-    with pytest.raises(PrepareError, match="fewer than one batch"):
+    with pytest.raises(InputError, match="fewer than one batch"):
         run(corpus, tmp_path / "out", minimum=1000)
-    with pytest.raises(CorpusError, match="does not exist"):
+    with pytest.raises(InputError, match="does not exist"):
         run(tmp_path / "nowhere.txt", tmp_path / "out")
     assert contents(tmp_path) == before
 
@@ -85,7 +85,7 @@ def test_new_output_replaces_all_of_the_old_and_what_a_killed_run_left(
 
 def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
     for out in (tmp_path, corpus):
-        with pytest.raises(PrepareError, match="exists and is no prepared folder; name a new"):
+        with pytest.raises(InputError, match="exists and is no prepared folder; name a new"):
             run(corpus, out)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 

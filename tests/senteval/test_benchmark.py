@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.benchmark import measure, read
-from pipeline.senteval.sts_files import DataError
 from pipeline.senteval.sts_tasks import STS_TASKS
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 from tests.real import REAL, SAMPLE, needs_real_data
@@ -67,7 +67,7 @@ def test_a_half_without_data_does_not_keep_the_other_from_running(tmp_path: Path
 def test_damaged_data_is_refused_before_anything_is_encoded(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE / "STS", tmp_path / "STS")
     (tmp_path / "MR").mkdir()
-    with pytest.raises(DataError, match=r"rt-polarity\.pos is missing"):
+    with pytest.raises(InputError, match=r"rt-polarity\.pos is missing"):
         evaluate(never, tmp_path)
 
 
@@ -82,7 +82,7 @@ def test_a_truncated_sts_file_is_refused(tmp_path: Path, task: str, name: str) -
     path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(lines[:1000]))
     message = rf"{path.name} was cut short: it has 1,000 lines, the published file {len(lines):,};"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(InputError, match=message):
         evaluate(never, tmp_path, task)
 
 

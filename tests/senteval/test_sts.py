@@ -11,11 +11,10 @@ import pytest
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.sts import (
     STS_TASKS,
-    DataError,
-    EmbeddingError,
     Pairs,
     StsData,
     StsResult,
@@ -161,12 +160,12 @@ class TestUselessEmbeddings:
     def test_they_are_refused_with_their_task_and_count(
         self, spoil: Callable[[np.ndarray], np.ndarray], message: str
     ) -> None:
-        with pytest.raises(EmbeddingError, match=message):
+        with pytest.raises(InputError, match=message):
             cosine_scores(lambda sentences: spoil(at_angle(sentences)), self.PAIRS)
 
     def test_a_subset_with_one_cosine_is_refused(self) -> None:
         data = sts12(pairs_at_angles("a", [10, 20], [2, 1]), pairs_at_angles("b", [30, 30], [4, 3]))
-        with pytest.raises(EmbeddingError, match="STS12/b: all 2 pairs have the same cosine"):
+        with pytest.raises(InputError, match="STS12/b: all 2 pairs have the same cosine"):
             score_sts(at_angle, data)
 
     @pytest.mark.parametrize("correlate", [spearman, pearson])
@@ -193,7 +192,7 @@ class TestUselessEmbeddings:
 class TestTasks:
     def test_a_folder_without_one_of_its_files_is_an_error(self, tmp_path: Path) -> None:
         (tmp_path / "STS" / "STS13-en-test").mkdir(parents=True)
-        with pytest.raises(DataError, match=r"STS\.input\.FNWN\.txt is missing"):
+        with pytest.raises(InputError, match=r"STS\.input\.FNWN\.txt is missing"):
             read_sts(tmp_path, "STS13")
 
     def test_the_parent_of_downstream_is_accepted(self, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from pipeline.machine.yaml_file import ConfigError
+from pipeline.machine.errors import ConfigError
 from serve.settings import load, read_address, read_keys
 from tests.tiny import MISSING, ROOT
 

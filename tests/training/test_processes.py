@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.training.processes import ALONE, Processes, ProcessesError, joining
+from pipeline.machine.errors import InputError
+from pipeline.training.processes import ALONE, Processes, joining
 from tests.training.stub import CASES, Left, take_steps
 from tests.training.torchrun import torchrun
 
@@ -49,7 +50,7 @@ def test_shares_are_the_batch_in_order(count: int) -> None:
 
 def test_a_batch_that_cannot_be_shared_out_evenly_is_refused() -> None:
     Processes(0, 4).check(64)
-    with pytest.raises(ProcessesError, match=r"multiple of the 3 processes .* got 64\."):
+    with pytest.raises(InputError, match=r"multiple of the 3 processes .* got 64\."):
         Processes(0, 3).check(64)
 
 
@@ -71,7 +72,7 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("LOCAL_RANK", "2")
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     with (
-        pytest.raises(ProcessesError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"),
+        pytest.raises(InputError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"),
         joining("auto"),
     ):
         pass

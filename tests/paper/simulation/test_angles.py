@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.views import Views
-from pipeline.paper.simulation.angles import NoEmbeddingsError, PrescribedViews
+from pipeline.paper.simulation.angles import PrescribedViews
 
 TOLERANCE = 1e-12  # float64
 COUNT = 6
@@ -51,20 +52,20 @@ def test_a_piece_is_that_of_embeddings_with_the_same_cosines(name: str, piece: s
 @pytest.mark.parametrize(("name", "piece"), sorted(READS_EMBEDDINGS))
 def test_a_piece_that_reads_embeddings_is_refused(name: str, piece: str) -> None:
     views = PrescribedViews(torch.eye(COUNT))
-    with pytest.raises(NoEmbeddingsError, match="a simulation from angles has no embeddings"):
+    with pytest.raises(InputError, match="a simulation from angles has no embeddings"):
         getattr(OBJECTIVES[name](), piece)(views)
 
 
 @pytest.mark.parametrize("which", ["anchor", "positive"])
 def test_there_are_no_embeddings_to_ask_for(which: str) -> None:
-    with pytest.raises(NoEmbeddingsError, match=rf"PrescribedViews\.{which}: "):
+    with pytest.raises(InputError, match=rf"PrescribedViews\.{which}: "):
         getattr(PrescribedViews(torch.eye(3)), which)
 
 
 @pytest.mark.parametrize("turned", [Views.turned, Views.detached])
 def test_views_that_would_need_embeddings_are_refused_too(turned: object) -> None:
     assert callable(turned)
-    with pytest.raises(NoEmbeddingsError, match="no embeddings"):
+    with pytest.raises(InputError, match="no embeddings"):
         turned(PrescribedViews(torch.eye(3)))
 
 
