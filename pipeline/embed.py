@@ -36,8 +36,7 @@ INTERRUPTED = "the same command goes on after the last finished chunk."
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if OUTPUT is there, 1 with one sentence if not."""
-    options = parser(__doc__).parse_args(argv)
-    return run_stage("embed", lambda: _run(options), INTERRUPTED)
+    return run_stage("embed", _run, parser(__doc__).parse_args(argv), INTERRUPTED)
 
 
 def _run(options: argparse.Namespace) -> None:

@@ -10,7 +10,6 @@ are taken. The folder appears whole or not at all.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 from pathlib import Path
@@ -18,13 +17,15 @@ from typing import TYPE_CHECKING
 
 from pipeline.data import hub
 from pipeline.machine.errors import InputError
-from pipeline.machine.stage import run_stage
+from pipeline.machine.stage import parser, run_stage
 from pipeline.senteval.benchmark import FOLDERS
 from pipeline.senteval.known import check
 from pipeline.senteval.selection import select
 from pipeline.senteval.sources import ARCHIVES, task_files
 
 if TYPE_CHECKING:
+    import argparse
+
     from pipeline.senteval.known import Label
 
 
@@ -61,8 +62,7 @@ def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Labe
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the folder was written."""
-    options = _parser().parse_args(argv)
-    return run_stage("fetch", lambda: _run(options))
+    return run_stage("fetch", _run, _parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -110,12 +110,11 @@ def _copy(path: Path, source: str, target: Path) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.fetch", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--source", required=True, help="folder, archive or file on the hub")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write; must be new")
-    parser.add_argument("--revision", help="of a file on the hub; its main branch if not given")
-    return parser
+    options = parser("pipeline.fetch", __doc__)
+    options.add_argument("--source", required=True, help="folder, archive or file on the hub")
+    options.add_argument("--out", type=Path, required=True, help="folder to write; must be new")
+    options.add_argument("--revision", help="of a file on the hub; its main branch if not given")
+    return options
 
 
 if __name__ == "__main__":

@@ -22,10 +22,9 @@ from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
-from pipeline.machine.device import describe
+from pipeline.machine.device import describe, processor
 from pipeline.machine.errors import InputError
-from pipeline.machine.files import check_writable, write_atomically
-from pipeline.machine.processor import processor
+from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import run_stage
 from pipeline.paper.held_out.arguments import parser
 from pipeline.paper.held_out.dropout_views import complete_batches, dropout_views
@@ -42,8 +41,7 @@ if TYPE_CHECKING:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the measurements were written, 1 with one sentence if not."""
-    options = parser(__doc__).parse_args(argv)
-    return run_stage("measure", lambda: _run(options))
+    return run_stage("measure", _run, parser(__doc__).parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -164,7 +162,6 @@ def summary(content: Mapping[str, Any]) -> str:
 
 
 def _check_out(out: Path, encoder: str) -> None:
-    check_writable("--out", out)
     if out.resolve().is_relative_to(Path(encoder).resolve()):
         raise InputError(
             f"--out: {out} lies in the encoder's folder, whose version is the hash of what it "

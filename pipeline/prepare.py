@@ -10,7 +10,6 @@ at all. Not here: reading sources (corpus.py), padding and batches (batches.py).
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
 from pathlib import Path
@@ -23,10 +22,12 @@ from pipeline.data.prepared import Meta, Report, as_json, histogram
 from pipeline.data.sentences import Corpus, read
 from pipeline.data.tokenizing import load_tokenizer, tokenise, vocabulary_size
 from pipeline.machine.errors import InputError
-from pipeline.machine.files import check_apart, check_writable, replacing, write_atomically
-from pipeline.machine.stage import run_stage
+from pipeline.machine.files import replacing, write_atomically
+from pipeline.machine.stage import parser, run_stage
 
 if TYPE_CHECKING:
+    import argparse
+
     import numpy.typing as npt
 
     from pipeline.data.tokens import TokenArrays
@@ -147,15 +148,11 @@ def _check_out(out: Path) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the folder and the report were written, 1 with one sentence if not."""
-    options = _parser().parse_args(argv)
     left = "what it had begun to write is removed."
-    return run_stage("prepare", lambda: _run(options), left)
+    return run_stage("prepare", _run, _parser().parse_args(argv), left)
 
 
 def _run(options: argparse.Namespace) -> None:
-    check_writable("--out", options.out, folder=True)
-    check_writable("--report", options.report)
-    check_apart({"--out": options.out, "--report": options.report})
     params = config.load(options.params)
     given = options.held_out
     report = prepare(
@@ -178,14 +175,12 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m pipeline.prepare", description="Corpus to token arrays."
-    )
-    parser.add_argument("--params", type=Path, required=True, help="params.yaml")
-    parser.add_argument("--out", type=Path, required=True, help="folder of token arrays")
-    parser.add_argument("--report", type=Path, required=True, help="JSON file")
-    parser.add_argument("--held-out", type=float, help="in place of corpus.held_out")
-    return parser
+    options = parser("pipeline.prepare", __doc__)
+    options.add_argument("--params", type=Path, required=True, help="params.yaml")
+    options.add_argument("--out", type=Path, required=True, help="folder of token arrays")
+    options.add_argument("--report", type=Path, required=True, help="JSON file")
+    options.add_argument("--held-out", type=float, help="in place of corpus.held_out")
+    return options
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipeline.machine.cores import usable_cores
+from pipeline.machine.device import usable_cores
 from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:

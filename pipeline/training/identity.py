@@ -70,6 +70,14 @@ class Identity:
             "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
         }
 
+    def why_collapsed(self, reason: str) -> str:
+        """The sentence for a run whose embeddings became equal or not finite."""
+        return (
+            f"{self.name} with seed {self.seed} collapsed: {reason.rstrip('.')}. Try a lower "
+            f"learning rate (now {self.settings.learning_rate}), or another margin, temperature or "
+            f"coefficient (now {self.objective}); no encoder was written."
+        )
+
 
 def identify(
     params: Params, name: str, seed: int, prepared: Path, replaced: Mapping[str, Any] | None = None
@@ -81,7 +89,7 @@ def identify(
         name: of the objective there.
         seed: of head, dropout and data order.
         prepared: folder of the prepare stage.
-        replaced: settings of `train` that this run has otherwise.
+        replaced: settings of `train` that this run has otherwise, where they are not None.
 
     Raises:
         ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
@@ -92,7 +100,8 @@ def identify(
         raise ConfigError(
             f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
         )
-    settings = dataclasses.replace(params.train_for(name), **(replaced or {}))
+    given = {key: value for key, value in (replaced or {}).items() if value is not None}
+    settings = dataclasses.replace(params.train_for(name), **given)
     data = Meta.load(prepared)
     if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
         raise ConfigError(

@@ -8,6 +8,7 @@ batch, negatives included, and nothing but embeddings and gradients is exchanged
 from __future__ import annotations
 
 import os
+import time
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # What one process does while the others wait (evaluating, writing) may take as long as it needs;
 # torchrun itself ends all when one has died.
 _PATIENCE = timedelta(days=2)
+# Seconds that the first process may need longer than another one to come to the same error.
+_FIRST_SPEAKS = 30.0
 
 T = TypeVar("T")
 
@@ -132,6 +135,26 @@ class Processes:
             dist.broadcast_object_list(message, src=0, group=self.control)
         return message[1]  # type: ignore[no-any-return]
 
+    def alike(self, work: Callable[[], T]) -> T:
+        """What `work` returns; it is done in every process, and exchanges nothing.
+
+        Of several processes that fail with one sentence, the first of them raises it.
+
+        Raises:
+            OtherProcessError: the work has failed elsewhere, where it is raised.
+        """
+        error: ValueError | OSError | None = None
+        try:
+            result = work()
+        except (ValueError, OSError) as failure:
+            error = failure
+        sentences = self.collected(None if error is None else str(error))
+        if error is not None and str(error) not in sentences[: self.rank]:
+            raise error
+        if any(sentence is not None for sentence in sentences):
+            raise OtherProcessError
+        return result
+
     def collected(self, own: T) -> list[T]:
         """Every process's object, by rank; it must be picklable."""
         if self.count == 1:
@@ -139,6 +162,21 @@ class Processes:
         everyone: list[Any] = [None] * self.count
         dist.all_gather_object(everyone, own, group=self.control)
         return everyone
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Errors of the block, which all processes of a machine meet alike, are said by its first one.
+
+    The others wait until torchrun ends them, as it does when the first one has failed. One that
+    waits in vain has met the error alone and says so itself.
+    """
+    try:
+        yield
+    except (ValueError, OSError):
+        if os.environ.get("LOCAL_RANK", "0") != "0":
+            time.sleep(_FIRST_SPEAKS)
+        raise
 
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:

@@ -189,12 +189,13 @@ class TestExitCode1WithOneSentence:
         project.write("curves/mhe/1.csv", content)
         assert "mhe/1.csv is no CSV text" in self.refused(project, capsys)
 
-    def test_for_a_place_that_cannot_be_written_before_anything_is_read(
+    def test_for_a_place_that_cannot_be_written(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
+        project.add("mhe")
         project.write("file", b"")
         assert project.compare(out="file") == 1
-        assert "comparison.md cannot be written, as" in capsys.readouterr().err
+        assert "comparison.md: cannot be written (" in capsys.readouterr().err
 
     def test_for_scores_of_another_run(
         self, project: Project, capsys: pytest.CaptureFixture[str]

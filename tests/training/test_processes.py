@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.machine.errors import InputError
-from pipeline.training.processes import ALONE, Processes, joining
+from pipeline.machine.errors import InputError, OtherProcessError
+from pipeline.training.processes import ALONE, Processes, joining, said_once
 from tests.training.stub import CASES, Left, take_steps
 from tests.training.torchrun import torchrun
 
@@ -62,9 +62,48 @@ def test_alone_nothing_is_exchanged() -> None:
     assert torch.equal(anchor, own[:3])
     assert torch.equal(positive, own[3:])
     assert ALONE.from_first(lambda: 7) == 7
+    assert ALONE.alike(lambda: 7) == 7
     assert ALONE.collected(7) == [7]
     network = torch.nn.Linear(1, 1)
     assert ALONE.wrapped(network, torch.device("cpu")) is network
+
+
+def test_what_all_processes_of_a_machine_meet_the_first_one_says_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr("time.sleep", waits.append)
+    for local_rank in (0, 1):
+        monkeypatch.setenv("LOCAL_RANK", str(local_rank))
+        # Whom nobody has ended while it waited has met the error alone, and says it.
+        with pytest.raises(InputError, match="no such file"), said_once():
+            raise InputError("no such file")
+        assert len(waits) == local_rank
+
+
+@pytest.mark.parametrize(
+    ("rank", "sentences", "kind"),
+    [
+        (0, ["same", "same"], InputError),
+        (1, ["same", "same"], OtherProcessError),
+        (1, [None, "own"], InputError),
+        (0, [None, "own"], OtherProcessError),
+        (1, ["one", "another"], InputError),
+    ],
+)
+def test_of_those_that_fail_alike_the_first_one_says_so(
+    monkeypatch: pytest.MonkeyPatch, rank: int, sentences: list[str | None], kind: type[Exception]
+) -> None:
+    monkeypatch.setattr(Processes, "collected", lambda *_: sentences)
+
+    def work() -> int:
+        own = sentences[rank]
+        if own is not None:
+            raise InputError(own)
+        return 7
+
+    with pytest.raises(kind):
+        Processes(rank, 2).alike(work)
 
 
 def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

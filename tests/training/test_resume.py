@@ -213,10 +213,31 @@ class TestSeveralProcesses:
         assert "step 2/" not in resumed.stdout
         assert written(tmp_path / "killed") == written(tmp_path / "whole")
 
-    def test_a_batch_that_they_cannot_share_is_refused(self, lab: Lab, tmp_path: Path) -> None:
-        done = self.run(lab, tmp_path, {"train.batch_size": 9}, "sys.exit(main(sys.argv[1:]))")
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"train.batch_size": 9}, "train.batch_size: must be a multiple of the 2 processes"),
+            ({"train.head": "none"}, "train.head: expected one of"),
+        ],
+        ids=["a batch that they cannot share", "a wrong params.yaml"],
+    )
+    def test_a_mistake_is_told_once(
+        self, lab: Lab, tmp_path: Path, changes: Changes, sentence: str
+    ) -> None:
+        done = self.run(lab, tmp_path, changes, "sys.exit(main(sys.argv[1:]))")
         assert done.returncode != 0
-        assert "train: train.batch_size: must be a multiple of the 2 processes" in done.stderr
+        assert done.stderr.count(sentence) == 1
+
+    def test_a_mistake_that_one_alone_meets_is_told(self, lab: Lab, tmp_path: Path) -> None:
+        code = (
+            "if os.environ['RANK'] == '1': sys.argv[sys.argv.index('--prepared') + 1] = 'no'\n"
+            "from pipeline.training import processes\n"
+            "processes._FIRST_SPEAKS = 1.0\n"
+            "sys.exit(main(sys.argv[1:]))"
+        )
+        done = self.run(lab, tmp_path, {}, code)
+        assert done.returncode != 0
+        assert done.stderr.count("no: meta.json is missing") == 1
 
     def run(
         self, lab: Lab, folder: Path, changes: Changes, code: str

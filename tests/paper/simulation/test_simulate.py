@@ -149,4 +149,4 @@ def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     (tmp_path / "out").write_text("a file", encoding="utf-8")
     assert run(tmp_path / "out", write_params(tmp_path)) == 1
-    assert "--out" in capsys.readouterr().err
+    assert "out/dissipation.json: cannot be written (" in capsys.readouterr().err
