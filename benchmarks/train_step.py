@@ -60,7 +60,7 @@ def _measure(options: argparse.Namespace) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0, or 1 with one sentence for what can be explained."""
     options = _parser().parse_args(argv)
-    return run_stage("train_step", lambda: _measure(options), "sizes that were done are written.")
+    return run_stage("train_step", _measure, options, "sizes that were done are written.")
 
 
 def _parser() -> argparse.ArgumentParser:

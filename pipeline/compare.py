@@ -8,13 +8,12 @@ comparison.json, curves.json, curves.svg and curves.png. Equal inputs give equal
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipeline.machine.files import check_writable, write_together
-from pipeline.machine.stage import run_stage
+from pipeline.machine.files import write_together
+from pipeline.machine.stage import parser, run_stage
 from pipeline.results.curves import read_curves, rows_for_dvc
 from pipeline.results.figures import FORMATS, image
 from pipeline.results.numbers import dev_scores, order, rows, twins
@@ -22,19 +21,19 @@ from pipeline.results.plot import draw
 from pipeline.results.runs import read_runs
 from pipeline.results.tables import Comparison, as_json, as_markdown
 
+if TYPE_CHECKING:
+    import argparse
+
 WRITTEN = ("comparison.md", "comparison.json", "curves.json", *(f"curves.{k}" for k in FORMATS))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the tables were written, 1 with one sentence if not."""
-    options = _parser().parse_args(argv)
-    return run_stage("compare", lambda: _run(options))
+    return run_stage("compare", _run, _parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
     out: Path = options.out
-    for name in WRITTEN:
-        check_writable("--out", out / name)
     runs = read_runs(options.metrics, options.objectives, options.seeds)
     resamples, seed = options.resamples, options.bootstrap_seed
     if resamples < 1 or seed < 0:
@@ -77,17 +76,16 @@ def _json(content: dict[str, Any] | list[dict[str, Any]]) -> bytes:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.compare", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--metrics", type=Path, required=True, help="folder of <objective>/*.json")
-    parser.add_argument("--scores", type=Path, required=True, help="folder of <objective>/*.npz")
-    parser.add_argument("--curves", type=Path, required=True, help="folder of <objective>/*.csv")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the tables and plots")
-    parser.add_argument("--objectives", nargs="+", help="which ones; default: all in the folder")
-    parser.add_argument("--seeds", nargs="+", type=int, help="likewise")
-    parser.add_argument("--resamples", type=int, required=True, help="of the bootstrap")
-    parser.add_argument("--bootstrap-seed", type=int, required=True, help="of the bootstrap")
-    return parser
+    options = parser("pipeline.compare", __doc__)
+    options.add_argument("--metrics", type=Path, required=True, help="folder of <objective>/*.json")
+    options.add_argument("--scores", type=Path, required=True, help="folder of <objective>/*.npz")
+    options.add_argument("--curves", type=Path, required=True, help="folder of <objective>/*.csv")
+    options.add_argument("--out", type=Path, required=True, help="folder of the tables and plots")
+    options.add_argument("--objectives", nargs="+", help="which ones; default: all in the folder")
+    options.add_argument("--seeds", nargs="+", type=int, help="likewise")
+    options.add_argument("--resamples", type=int, required=True, help="of the bootstrap")
+    options.add_argument("--bootstrap-seed", type=int, required=True, help="of the bootstrap")
+    return options
 
 
 if __name__ == "__main__":

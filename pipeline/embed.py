@@ -21,8 +21,9 @@ from pipeline.embedding.encoding import Encoding, encode_here
 from pipeline.embedding.opening import PARQUET, open_source
 from pipeline.embedding.parts import SHEET, WHOLE, Parts, open_parts, was_finished
 from pipeline.embedding.plan import Plan
-from pipeline.embedding.source import EmbedError, Source, digest
+from pipeline.embedding.source import Source, digest
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from pipeline.machine.stage import run_stage
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ INTERRUPTED = "the same command goes on after the last finished chunk."
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if OUTPUT is there, 1 with one sentence if not."""
-    options = parser(__doc__).parse_args(argv)
-    return run_stage("embed", lambda: _run(options), INTERRUPTED)
+    return run_stage("embed", _run, parser(__doc__).parse_args(argv), INTERRUPTED)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -83,7 +83,7 @@ def _plan(source: Source, encoder: SentenceEncoder, settings: Encoding, chunk: i
             if sentences % 1000 == 0:
                 progress(1000)
     if not sentences:
-        raise EmbedError(f"INPUT: {source.path} is empty; give a file with a sentence in it.")
+        raise InputError(f"INPUT: {source.path} is empty; give a file with a sentence in it.")
     return Plan(
         input=digest(source.path),
         column=source.column,

@@ -9,26 +9,27 @@ folder. What the tasks are and how they are scored stands in `pipeline.senteval`
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
 from rich.console import Console
 
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
-from pipeline.machine.stage import run_stage
-from pipeline.results.evaluate_options import parser
+from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.results.evaluate_progress import Display
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
-from pipeline.senteval.sts import DataError
+from pipeline.senteval.classifier import SETTINGS, ClassifierName
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
-    from pathlib import Path
 
     import numpy as np
 
@@ -37,8 +38,27 @@ if TYPE_CHECKING:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if metrics were written, 1 with one sentence if not."""
-    options = parser(__doc__).parse_args(argv)
-    return run_stage("evaluate", lambda: _run(options))
+    return run_stage("evaluate", _run, _parser().parse_args(argv))
+
+
+def _parser() -> argparse.ArgumentParser:
+    options = parser("pipeline.evaluate", __doc__)
+    add = options.add_argument
+    add("--encoder", type=Path, required=True, help="folder of the encoder")
+    add("--data", type=Path, required=True, help="SentEval's downstream folder")
+    tasks = "sts, transfer and names such as STS12,MR, with commas between"
+    add("--tasks", default="sts", help=tasks)
+    setting = "of the transfer tasks: test (the default), as papers report, or fast"
+    add("--setting", choices=tuple(SETTINGS), default="test", help=setting)
+    classifier = "likewise: mlp (the default), as papers report, or scikit-learn's logistic"
+    add("--classifier", choices=get_args(ClassifierName), default="mlp", help=classifier)
+    add("--out", type=Path, required=True, help="JSON file of the metrics")
+    add("--scores", type=Path, help=".npz file of all cosines and gold scores")
+    add("--batch-size", type=whole_number(1), default=64, help="sentences at a time")
+    add("--device", default="auto", help="auto, cpu, cuda, ...")
+    pooling = "for a Hugging Face folder, which does not say"
+    add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
+    return options
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -83,7 +103,7 @@ def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespac
 
 def _check_paths(encoder: Path, written: dict[str, Path]) -> None:
     if not (encoder / "config.json").is_file() and not (encoder / "modules.json").is_file():
-        raise DataError(
+        raise InputError(
             f"encoder: {encoder} is no encoder's folder (it has no config.json or modules.json); "
             "give a sentence-transformers or Hugging Face folder."
         )
@@ -91,7 +111,7 @@ def _check_paths(encoder: Path, written: dict[str, Path]) -> None:
     for option, path in written.items():
         check_writable(option, path)
         if path.resolve().is_relative_to(encoder.resolve()):
-            raise DataError(
+            raise InputError(
                 f"{option}: {path} lies in the encoder's folder, whose version is the hash of what "
                 "it holds; write elsewhere."
             )

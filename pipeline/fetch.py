@@ -10,21 +10,22 @@ are taken. The folder appears whole or not at all.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.data import hub
-from pipeline.machine.stage import run_stage
+from pipeline.machine.errors import InputError
+from pipeline.machine.stage import parser, run_stage
 from pipeline.senteval.benchmark import FOLDERS
 from pipeline.senteval.known import check
 from pipeline.senteval.selection import select
 from pipeline.senteval.sources import ARCHIVES, task_files
-from pipeline.senteval.sts_files import DataError
 
 if TYPE_CHECKING:
+    import argparse
+
     from pipeline.senteval.known import Label
 
 
@@ -40,10 +41,10 @@ def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Labe
         Whether each task that came is the published benchmark.
 
     Raises:
-        DataError: The source cannot be had or holds no whole task, or `out` is taken.
+        InputError: The source cannot be had or holds no whole task, or `out` is taken.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise DataError(f"out: {out} is already there; remove it or name another folder.")
+        raise InputError(f"out: {out} is already there; remove it or name another folder.")
     path = _located(source, revision)
     unfinished = out.with_name(f".{out.name}.{os.getpid()}.unfinished")
     try:
@@ -51,9 +52,9 @@ def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Labe
         present, _ = select(unfinished, tuple(FOLDERS), FOLDERS)
         labels = {task: check(unfinished, task) for task in present}
         unfinished.replace(out)
-    except DataError as error:
+    except InputError as error:
         # The reader knows the source, not the place where it is unpacked.
-        raise DataError(str(error).replace(str(unfinished), source)) from error
+        raise InputError(str(error).replace(str(unfinished), source)) from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return labels
@@ -61,8 +62,7 @@ def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Labe
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the folder was written."""
-    options = _parser().parse_args(argv)
-    return run_stage("fetch", lambda: _run(options))
+    return run_stage("fetch", _run, _parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -82,12 +82,12 @@ def _located(source: str, revision: str | None) -> Path:
     if "://" in source:
         try:
             return hub.fetch(source, revision)
-        except hub.HubError as error:
-            raise DataError(f"source: {source} {error}.") from error
+        except InputError as error:
+            raise InputError(f"source: {source} {error}.") from error
     if revision is not None:
-        raise DataError(f"revision: {revision} was given, but {source} is not on the hub.")
+        raise InputError(f"revision: {revision} was given, but {source} is not on the hub.")
     if not Path(source).exists():
-        raise DataError(
+        raise InputError(
             f"source: {source} does not exist; give a folder, an archive ({', '.join(ARCHIVES)}) "
             f"or {hub.FORM}."
         )
@@ -104,18 +104,17 @@ def _copy(path: Path, source: str, target: Path) -> None:
             except KeyError:  # tarfile's word for a link to what the archive lacks
                 stream = None
             if stream is None:
-                raise DataError(f"source: {source} holds {name!r}, a link to no file in it.")
+                raise InputError(f"source: {source} holds {name!r}, a link to no file in it.")
             with stream, copy.open("wb") as written:
                 shutil.copyfileobj(stream, written)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.fetch", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--source", required=True, help="folder, archive or file on the hub")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write; must be new")
-    parser.add_argument("--revision", help="of a file on the hub; its main branch if not given")
-    return parser
+    options = parser("pipeline.fetch", __doc__)
+    options.add_argument("--source", required=True, help="folder, archive or file on the hub")
+    options.add_argument("--out", type=Path, required=True, help="folder to write; must be new")
+    options.add_argument("--revision", help="of a file on the hub; its main branch if not given")
+    return options
 
 
 if __name__ == "__main__":

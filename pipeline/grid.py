@@ -9,19 +9,23 @@ STS-B dev only. Writes <out>/<objective>.json and .md. Not here: how a cell is r
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings
 from pipeline.grid_search.completion import Experiments, complete
 from pipeline.grid_search.experiments import DvcExperiments
 from pipeline.grid_search.outcomes import PENDING, Outcomes, State, count
-from pipeline.grid_search.request import Request, RequestError, resolve
+from pipeline.grid_search.request import Request, resolve
 from pipeline.grid_search.tables import Stage, as_json, as_markdown
-from pipeline.machine.files import check_writable, write_together
-from pipeline.machine.stage import run_stage
+from pipeline.machine.errors import InputError
+from pipeline.machine.files import write_together
+from pipeline.machine.stage import parser, run_stage
+
+if TYPE_CHECKING:
+    import argparse
 
 # Li, Zhang & Nie 2024, appendix on the settings.
 VALUES = {
@@ -47,8 +51,7 @@ INTERRUPTED = (
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if all cells have ended, 1 with one sentence if not, 130 after Ctrl-C."""
-    options = _parser().parse_args(argv)
-    return run_stage("grid", lambda: _run(options), INTERRUPTED)
+    return run_stage("grid", _run, _parser().parse_args(argv), INTERRUPTED)
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -147,24 +150,20 @@ def _tell(line: str) -> None:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    for kind in ("json", "md"):
-        check_writable("--out", options.out / f"{options.objective}.{kind}")
     if options.jobs < 1 or options.poll_seconds <= 0:
-        raise RequestError("--jobs must be 1 or more, and --poll-seconds more than 0.")
+        raise InputError("--jobs must be 1 or more, and --poll-seconds more than 0.")
     for module in ("dvc", "hydra"):
         if importlib.util.find_spec(module) is None:
-            raise RequestError(
+            raise InputError(
                 f"{module} is not installed; install what `dvc repro` needs: "
                 "pip install -c constraints.txt -e '.[pipeline]'"
             )
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m pipeline.grid", description=__doc__, allow_abbrev=False
-    )
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    add = parser.add_argument
+    options = parser("pipeline.grid", __doc__)
+    options.allow_abbrev = False
+    add = options.add_argument
     add("--objective", required=True, help="one of pipeline.objectives.OBJECTIVES")
     add("--profile", required=True, help="one of conf/profile")
     add("--out", type=Path, required=True, help="folder of the tables")
@@ -180,7 +179,7 @@ def _parser() -> argparse.ArgumentParser:
         add(f"--start-{key}", type=float, default=value, help=f"in stage one ({value:g})")
     add("--keep-failed", action="store_true", help="do not try cells again that failed before")
     add("--poll-seconds", type=float, default=15.0, help="between two looks at the queue (15)")
-    return parser
+    return options
 
 
 if __name__ == "__main__":

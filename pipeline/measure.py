@@ -22,12 +22,12 @@ from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
-from pipeline.machine.device import describe
-from pipeline.machine.files import check_writable, write_atomically
-from pipeline.machine.processor import processor
+from pipeline.machine.device import describe, processor
+from pipeline.machine.errors import InputError
+from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import run_stage
 from pipeline.paper.held_out.arguments import parser
-from pipeline.paper.held_out.dropout_views import HeldOutError, complete_batches, dropout_views
+from pipeline.paper.held_out.dropout_views import complete_batches, dropout_views
 from pipeline.paper.held_out.measurements import Settings, measure
 from pipeline.training.network import attend_with_dropout, refuse_without_dropout
 
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the measurements were written, 1 with one sentence if not."""
-    options = parser(__doc__).parse_args(argv)
-    return run_stage("measure", lambda: _run(options))
+    return run_stage("measure", _run, parser(__doc__).parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -85,7 +84,7 @@ def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     if hashlib.sha256(tokenizer.to_str().encode()).hexdigest() != meta.tokenizer_hash:
-        raise HeldOutError(
+        raise InputError(
             f"--prepared: {options.prepared} holds tokens of {meta.backbone}, whose tokenizer is "
             f"not that of {options.encoder}; prepare the corpus for this encoder's backbone."
         )
@@ -98,7 +97,7 @@ def describe_encoder(source: str, pooling: Pooling) -> dict[str, Any]:
     """Who is measured: name and version, and for an encoder of Triad's what its record says.
 
     Raises:
-        OriginError: the record is broken.
+        InputError: the record is broken.
     """
     folder = locate(source)
     origin = read_origin(folder)
@@ -163,9 +162,8 @@ def summary(content: Mapping[str, Any]) -> str:
 
 
 def _check_out(out: Path, encoder: str) -> None:
-    check_writable("--out", out)
     if out.resolve().is_relative_to(Path(encoder).resolve()):
-        raise HeldOutError(
+        raise InputError(
             f"--out: {out} lies in the encoder's folder, whose version is the hash of what it "
             "holds; write elsewhere."
         )

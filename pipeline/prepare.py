@@ -10,7 +10,6 @@ at all. Not here: reading sources (corpus.py), padding and batches (batches.py).
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import sys
 from pathlib import Path
@@ -19,13 +18,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.config import load as config
-from pipeline.data.prepared import Meta, PrepareError, Report, as_json, histogram
+from pipeline.data.prepared import Meta, Report, as_json, histogram
 from pipeline.data.sentences import Corpus, read
 from pipeline.data.tokenizing import load_tokenizer, tokenise, vocabulary_size
-from pipeline.machine.files import check_apart, check_writable, replacing, write_atomically
-from pipeline.machine.stage import run_stage
+from pipeline.machine.errors import InputError
+from pipeline.machine.files import replacing, write_atomically
+from pipeline.machine.stage import parser, run_stage
 
 if TYPE_CHECKING:
+    import argparse
+
     import numpy.typing as npt
 
     from pipeline.data.tokens import TokenArrays
@@ -57,13 +59,13 @@ def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
         out: Folder to write; one that an earlier call wrote is replaced.
 
     Raises:
-        PrepareError: If an argument is out of range, or the sentences are too few.
-        CorpusError: If the source cannot be read. Nothing is written in either case.
+        InputError: If an argument is out of range, the source cannot be read, or the sentences are
+            too few. Nothing is written then.
     """
     out = out.resolve()
     _check_out(out)
     if not 0 <= held_out < 1:
-        raise PrepareError(f"corpus.held_out: {held_out} is no share; give one in [0, 1).")
+        raise InputError(f"corpus.held_out: {held_out} is no share; give one in [0, 1).")
     tokenizer, pad_id = load_tokenizer(backbone, max_length)
     corpus = read(source, revision=revision, column=column)
     held = _held_out(len(corpus.sentences), held_out, seed, minimum)
@@ -96,7 +98,7 @@ def _held_out(count: int, share: float, seed: int, minimum: int) -> npt.NDArray[
     chosen = np.random.default_rng(seed).permutation(count)[: round(count * share)]
     held[chosen] = True
     if count - len(chosen) < minimum:
-        raise PrepareError(
+        raise InputError(
             f"corpus.source: {count} distinct sentences, {len(chosen)} of them held out, are "
             f"fewer than one batch of {minimum}; give more text or a smaller train.batch_size."
         )
@@ -139,22 +141,18 @@ def _report(  # noqa: PLR0913 - what a report joins
 def _check_out(out: Path) -> None:
     """Refuse to replace what no earlier call wrote."""
     if out.exists() and not (out / "meta.json").exists() and (out.is_file() or any(out.iterdir())):
-        raise PrepareError(
+        raise InputError(
             f"--out: {str(out)!r} exists and is no prepared folder; name a new or empty one."
         )
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the folder and the report were written, 1 with one sentence if not."""
-    options = _parser().parse_args(argv)
     left = "what it had begun to write is removed."
-    return run_stage("prepare", lambda: _run(options), left)
+    return run_stage("prepare", _run, _parser().parse_args(argv), left)
 
 
 def _run(options: argparse.Namespace) -> None:
-    check_writable("--out", options.out, folder=True)
-    check_writable("--report", options.report)
-    check_apart({"--out": options.out, "--report": options.report})
     params = config.load(options.params)
     given = options.held_out
     report = prepare(
@@ -177,14 +175,12 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m pipeline.prepare", description="Corpus to token arrays."
-    )
-    parser.add_argument("--params", type=Path, required=True, help="params.yaml")
-    parser.add_argument("--out", type=Path, required=True, help="folder of token arrays")
-    parser.add_argument("--report", type=Path, required=True, help="JSON file")
-    parser.add_argument("--held-out", type=float, help="in place of corpus.held_out")
-    return parser
+    options = parser("pipeline.prepare", __doc__)
+    options.add_argument("--params", type=Path, required=True, help="params.yaml")
+    options.add_argument("--out", type=Path, required=True, help="folder of token arrays")
+    options.add_argument("--report", type=Path, required=True, help="JSON file")
+    options.add_argument("--held-out", type=float, help="in place of corpus.held_out")
+    return options
 
 
 if __name__ == "__main__":

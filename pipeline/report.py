@@ -9,37 +9,34 @@ are.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.config import load as config
-from pipeline.machine.files import check_writable, write_together
-from pipeline.machine.stage import run_stage
+from pipeline.machine.errors import InputError
+from pipeline.machine.files import write_together
+from pipeline.machine.stage import parser, run_stage
 from pipeline.paper.figure import write_exhibits
 from pipeline.paper.report.exhibits import study_exhibits
 from pipeline.paper.report.page import as_page
 from pipeline.paper.report.study import read_study
 from pipeline.paper.report.text import TITLE, Figure, Material, as_markdown
-from pipeline.senteval.sts import DataError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the report was written, 1 with one sentence if not."""
-    options = _parser().parse_args(argv)
-    return run_stage("report", lambda: _run(options))
+    return run_stage("report", _run, _parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
     out: Path = options.out
     text, page = out / "report.md", out / "report.html"
-    for path in (text, page):
-        check_writable("--out", path)
     study = read_study(config.load(options.params), options.study)
     comparison = _json(options.results / "comparison.json")
     drawn = list(study_exhibits(study, comparison))
@@ -67,21 +64,20 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(
+        raise InputError(
             f"report: {path} cannot be read ({error}); `make report` makes it again."
         ) from None
     return content
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.report", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--params", type=Path, required=True, help="params.yaml")
-    parser.add_argument("--simulation", type=Path, required=True, help="folder of the simulation")
-    parser.add_argument("--study", type=Path, required=True, help="folder of the study's runs")
-    parser.add_argument("--results", type=Path, required=True, help="folder of comparison.json")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the report")
-    return parser
+    options = parser("pipeline.report", __doc__)
+    options.add_argument("--params", type=Path, required=True, help="params.yaml")
+    options.add_argument("--simulation", type=Path, required=True, help="folder of the simulation")
+    options.add_argument("--study", type=Path, required=True, help="folder of the study's runs")
+    options.add_argument("--results", type=Path, required=True, help="folder of comparison.json")
+    options.add_argument("--out", type=Path, required=True, help="folder of the report")
+    return options
 
 
 if __name__ == "__main__":

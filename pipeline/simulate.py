@@ -8,13 +8,11 @@ lemma, each as .json, .svg and .png. No data, no model. Equal settings give equa
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config.load import load
-from pipeline.machine.files import check_writable
-from pipeline.machine.stage import run_stage
+from pipeline.machine.stage import parser, run_stage
 from pipeline.paper import lemma
 from pipeline.paper.figure import write_exhibits
 from pipeline.paper.simulation.figures import (
@@ -24,9 +22,9 @@ from pipeline.paper.simulation.figures import (
 )
 from pipeline.paper.simulation.lemma_figure import lemma_exhibit
 from pipeline.paper.simulation.numbers import at_means, hardest_share, mean_dissipation
-from pipeline.results.figures import FORMATS
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from pipeline.config.schema import SimulationParams
@@ -40,17 +38,13 @@ LEMMA_CASES = 200_000
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the figures were written, 1 with one sentence if not."""
-    options = _parser().parse_args(argv)
-    return run_stage("simulate", lambda: _run(options))
+    return run_stage("simulate", _run, _parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
     out: Path = options.out
     params = load(options.params)
     settings = params.analysis.simulation
-    for name in EXHIBITS:
-        for kind in ("json", *FORMATS):
-            check_writable("--out", out / f"{name}.{kind}")
     objectives = {name: params.objective(name) for name in settings.objectives}
     write_exhibits(out, simulate(objectives, settings))
     print(f"{', '.join(EXHIBITS)} written to {out}.")
@@ -74,11 +68,10 @@ def simulate(objectives: Mapping[str, Objective], settings: SimulationParams) ->
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m pipeline.simulate", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--params", type=Path, required=True, help="params.yaml")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the figures")
-    return parser
+    options = parser("pipeline.simulate", __doc__)
+    options.add_argument("--params", type=Path, required=True, help="params.yaml")
+    options.add_argument("--out", type=Path, required=True, help="folder of the figures")
+    return options
 
 
 if __name__ == "__main__":

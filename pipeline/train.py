@@ -7,31 +7,28 @@ was interrupted goes on from its last evaluation when it is started again.
 
 import argparse
 import sys
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from pipeline.config import load as config
 from pipeline.data.batches import batch_indices, cutter
 from pipeline.data.tokens import TokenArrays
-from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.device import autocast_dtype, resolve
+from pipeline.machine.errors import CollapseError
 from pipeline.machine.files import replacing, write_together
-from pipeline.machine.stage import run_stage
-from pipeline.objectives import NonFiniteEmbeddingsError
+from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.senteval.sts_files import read_sts_benchmark
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.curves import DYNAMICS, as_csv
-from pipeline.training.dev import CollapseError, DevSet
+from pipeline.training.dev import DevSet
 from pipeline.training.display import Report, progress_bar
 from pipeline.training.identity import Identity, identify
 from pipeline.training.monitor import Monitor
 from pipeline.training.network import build
 from pipeline.training.places import Places
-from pipeline.training.processes import ALONE, OtherProcessError, Processes, first_speaks, joining
+from pipeline.training.processes import ALONE, Processes, joining, said_once
 from pipeline.training.random_state import State, random_state
 from pipeline.training.record import make_record, write_record
 from pipeline.training.step import Step
@@ -49,7 +46,7 @@ def train(
         identity: objective, settings, data.
         dev: what picks the best step.
         places: where to read and write.
-        report: called after each step with step, steps in all, and the curve's row if it has one.
+        report: called after each step with step, steps in all, and the curve's row, if any.
         processes: those that train this encoder together.
 
     Returns:
@@ -57,18 +54,16 @@ def train(
 
     Raises:
         CollapseError: the embeddings became equal or not finite.
-        BackboneError: the backbone has no dropout.
-        CompileError: compiling was asked for where there is no compiler.
-        ProcessesError: the processes cannot share a batch evenly.
+        InputError: what the settings name is not there, or does not suit the others.
         WriteError: a place cannot be written, or holds what no training wrote.
         KeyboardInterrupt: passed on; the next call resumes.
     """
     processes.from_first(places.check)
     settings, objective = identity.settings, identity.objective
     processes.from_first(partial(processes.check, settings.batch_size))
-    device = resolve(processes.device_name(settings.device))
+    device = processes.alike(lambda: resolve(processes.device_name(settings.device)))
     torch.manual_seed(identity.seed)
-    encoder, network = build(identity.backbone, settings, device)
+    encoder, network = processes.alike(partial(build, identity.backbone, settings, device))
     step = Step(network, objective, settings, processes)
     score = dev.scorer(encoder, autocast_dtype(settings.precision, device))
     processes.draw_apart(identity.seed)
@@ -91,7 +86,11 @@ def train(
     def finish() -> None:
         checkpoints.load_best(encoder.model)
         record = make_record(identity, progress, steps, processes.describe(device))
-        _write(places, encoder, progress, record)
+        with replacing(places.model) as folder:  # it appears whole, after the tables, or not at all
+            encoder.save(folder)
+            write_record(folder, record)
+            dynamics = as_csv(progress.dynamics, DYNAMICS)
+            write_together({places.curve: as_csv(progress.rows), places.dynamics: dynamics})
         checkpoints.remove()
 
     report(progress.step, steps, None)
@@ -111,86 +110,47 @@ def train(
     return progress
 
 
-def _write(
-    places: Places, encoder: SentenceEncoder, progress: Progress, record: Mapping[str, Any]
-) -> None:
-    """Write encoder and tables; the folder appears whole, after the tables, or not at all."""
-    with replacing(places.model) as folder:
-        encoder.save(folder)
-        write_record(folder, record)
-        tables = {
-            places.curve: as_csv(progress.rows),
-            places.dynamics: as_csv(progress.dynamics, DYNAMICS),
-        }
-        write_together(tables)
+def main(argv: list[str] | None = None) -> int:
+    """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
+    options = _parser().parse_args(argv)
+    left = f"the same command resumes from {options.checkpoints}."
+    return run_stage("train", _run, options, left)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Train one encoder with one objective.")
-    parser.add_argument("--params", type=Path, default=Path("params.yaml"))
-    parser.add_argument("--objective", required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--prepared", type=Path, required=True)
-    parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--curve", type=Path, required=True)
-    parser.add_argument("--dynamics", type=Path, required=True)
-    parser.add_argument("--checkpoints", type=Path, required=True)
+    options = parser("pipeline.train", __doc__)
+    options.add_argument("--params", type=Path, default=Path("params.yaml"))
+    options.add_argument("--objective", required=True)
+    options.add_argument("--seed", type=int, required=True)
+    for name in ("prepared", "model", "curve", "dynamics", "checkpoints"):
+        options.add_argument(f"--{name}", type=Path, required=True)
     for name in REPLACED:
         option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=_count, help=f"in place of train.{name}")
-    return parser
+        options.add_argument(option, type=whole_number(1), help=f"in place of train.{name}")
+    return options
 
 
-def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise argparse.ArgumentTypeError(f"{count} is out of range; give 1 or more steps")
-    return count
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
-    arguments = _parser().parse_args(argv)
-    places = Places(
-        arguments.prepared,
-        arguments.model,
-        arguments.curve,
-        arguments.dynamics,
-        arguments.checkpoints,
-    )
-    left = f"the same command resumes from {places.checkpoints}."
-    try:
-        return run_stage("train", lambda: _run(arguments, places), left)
-    except OtherProcessError:
-        return 1
-
-
-def _run(arguments: argparse.Namespace, places: Places) -> None:
-    name, seed = arguments.objective, arguments.seed
-    given = {key: getattr(arguments, key) for key in REPLACED}
-    replaced = {key: value for key, value in given.items() if value is not None}
-    with first_speaks():
+def _run(options: argparse.Namespace) -> None:
+    with said_once():
+        places = Places.of(options)
         places.check()
-        params = config.load(arguments.params)
-        identity = identify(params, name, seed, arguments.prepared, replaced)
+        params = config.load(options.params)
+        replaced = {key: getattr(options, key) for key in REPLACED}
+        identity = identify(params, options.objective, options.seed, options.prepared, replaced)
         pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
     dev = DevSet(pairs, params.evaluate.batch_size)
+    name = f"{options.objective}-{options.seed}"
     try:
         with (
             joining(identity.settings.device) as processes,
-            progress_bar(f"{name}-{seed}", shown=processes.first) as report,
+            progress_bar(name, shown=processes.first) as report,
         ):
             progress = train(identity, dev, places, report, processes)
-    except (CollapseError, NonFiniteEmbeddingsError) as error:
-        reason = str(error).rstrip(".")
-        raise ValueError(
-            f"{name} with seed {seed} collapsed: {reason}. Try a lower learning rate (now "
-            f"{identity.settings.learning_rate}), or another margin, temperature or coefficient "
-            f"(now {identity.objective.hyperparameters!r}); no encoder was written."
-        ) from error
+    except CollapseError as error:
+        raise ValueError(identity.why_collapsed(str(error))) from error
     if processes.first:
         sys.stdout.write(
-            f"{name}-{seed}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
+            f"{name}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
             f"{progress.rows[-1]['dev_spearman']:.2f} at the last, written to {places.model}\n"
         )
 

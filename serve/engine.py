@@ -2,7 +2,7 @@
 
 import threading
 
-from pipeline.machine.cores import usable_cores
+from pipeline.machine.device import usable_cores
 from serve.batching.batcher import Batcher
 from serve.batching.cache import EmbeddingCache
 from serve.encoders.registry import Registry

@@ -11,6 +11,8 @@ import signal
 import socket
 from types import FrameType
 
+from pipeline.machine.errors import ConfigError
+
 # Before anything looks: nothing phones home; one process serves, so metrics need no files that
 # several would share; texts are tokenised on threads of our own.
 os.environ["BENTOML_DO_NOT_TRACK"] = "True"
@@ -24,7 +26,6 @@ from bentoml.exceptions import BentoMLConfigException
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pipeline.machine.settings import ConfigError
 from serve import settings
 from serve.installed import is_installed
 

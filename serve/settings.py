@@ -19,7 +19,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from pipeline.machine.settings import ConfigError, Listed, Settings, check, read_yaml, refuse
+from pipeline.machine.errors import ConfigError
+from pipeline.machine.settings import Listed, Settings, check, read_yaml, refuse
 
 BackendChoice = Literal[
     "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.fetch import fetch, main
+from pipeline.machine.errors import InputError
 from pipeline.senteval.known import SIMCSE
 from pipeline.senteval.sources import ARCHIVES
-from pipeline.senteval.sts_files import DataError
 from tests.real import REAL, SAMPLE, needs_real_data
 from tests.tiny import contents
 
@@ -58,7 +58,7 @@ def out(tmp_path: Path) -> Path:
 
 def refused(source: Path | str, out: Path, message: str) -> None:
     """With one sentence, and leaving nothing."""
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(InputError, match=message):
         fetch(str(source), out)
     assert list(out.parent.iterdir()) == []
 
@@ -192,7 +192,7 @@ def test_a_source_that_is_none(tmp_path: Path, out: Path) -> None:
 
 
 def test_a_revision_of_a_local_source(out: Path) -> None:
-    with pytest.raises(DataError, match=r"revision: v1 was given, but .* is not on the hub"):
+    with pytest.raises(InputError, match=r"revision: v1 was given, but .* is not on the hub"):
         fetch(str(SAMPLE), out, "v1")
 
 

@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from pipeline.data.prepared import Meta, PrepareError, Report
+from pipeline.data.prepared import Meta, Report
 from pipeline.data.tokenizing import load_tokenizer, tokenise
 from pipeline.data.tokens import TokenArrays
+from pipeline.machine.errors import InputError
 from pipeline.prepare import main, prepare
 from tests.tiny import BERT_MINI, SAMPLE, contents, write_params
 
@@ -154,10 +155,10 @@ def test_meta_says_what_batches_need(tiny: Path, corpus: Path, tmp_path: Path) -
 
 
 def test_meta_that_is_missing_or_strange_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PrepareError, match=r"meta\.json is missing .*; run"):
+    with pytest.raises(InputError, match=r"meta\.json is missing .*; run"):
         Meta.load(tmp_path)
     (tmp_path / "meta.json").write_text('{"backbone": "b"}')
-    with pytest.raises(PrepareError, match=r"not of this version .*; run"):
+    with pytest.raises(InputError, match=r"not of this version .*; run"):
         Meta.load(tmp_path)
 
 
@@ -204,7 +205,7 @@ def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
 
 def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) -> None:
     assert run(corpus, tmp_path / "enough", minimum=54).train == 54
-    with pytest.raises(PrepareError, match="60 distinct sentences, 6 of them held out, are fewer"):
+    with pytest.raises(InputError, match="60 distinct sentences, 6 of them held out, are fewer"):
         run(corpus, tmp_path / "out", minimum=55)
     assert not (tmp_path / "out").exists()
 
@@ -213,7 +214,7 @@ def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) 
 def test_a_held_out_share_outside_its_range_is_refused(
     share: float, corpus: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(PrepareError, match=r"corpus\.held_out: .* is no share; give one in"):
+    with pytest.raises(InputError, match=r"corpus\.held_out: .* is no share; give one in"):
         run(corpus, tmp_path / "out", held_out=share)
 
 
@@ -221,7 +222,7 @@ def test_a_held_out_share_outside_its_range_is_refused(
 def test_a_training_length_that_does_not_suit_the_backbone_is_refused(
     length: int, corpus: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(PrepareError, match=rf"train\.max_length: {length} .* give 3 to 128\."):
+    with pytest.raises(InputError, match=rf"train\.max_length: {length} .* give 3 to 128\."):
         run(corpus, tmp_path / "out", max_length=length)
 
 
@@ -229,19 +230,19 @@ def test_a_backbone_without_a_usable_tokenizer_is_refused(
     tiny_roberta: Path, corpus: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "backbone"
-    with pytest.raises(PrepareError, match=r"backbone\.source: .* is no folder here, and as a hub"):
+    with pytest.raises(InputError, match=r"backbone\.source: .* is no folder here, and as a hub"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     folder.mkdir()
     shutil.copy(BERT_MINI / "config.json", folder)
-    with pytest.raises(PrepareError, match=r"has no vocabulary; add its tokenizer\.json"):
+    with pytest.raises(InputError, match=r"has no vocabulary; add its tokenizer\.json"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     (folder / "tokenizer.json").write_text("{")
-    with pytest.raises(PrepareError, match=r"backbone\.source: .* gives no tokenizer"):
+    with pytest.raises(InputError, match=r"backbone\.source: .* gives no tokenizer"):
         run(corpus, tmp_path / "out", backbone=str(folder))
     tokenizer = AutoTokenizer.from_pretrained(tiny_roberta)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(folder)
-    with pytest.raises(PrepareError, match="has no padding token"):
+    with pytest.raises(InputError, match="has no padding token"):
         run(corpus, tmp_path / "out", backbone=str(folder))
 
 
@@ -281,7 +282,7 @@ def test_new_output_replaces_all_of_the_old_and_what_a_killed_run_left(
 
 def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
     for out in (tmp_path, corpus):
-        with pytest.raises(PrepareError, match="exists and is no prepared folder; name a new"):
+        with pytest.raises(InputError, match="exists and is no prepared folder; name a new"):
             run(corpus, out)
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 

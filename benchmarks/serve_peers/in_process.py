@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.serve_peers import peers
 from benchmarks.serve_peers.texts import ROOT
-from pipeline.machine.cores import usable_cores
+from pipeline.machine.device import usable_cores
 from serve import settings
 from serve.encoders.exported import pad
 from serve.encoders.registry import Registry, ServedEncoder

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pipeline.machine.processor import processor
+from pipeline.machine.device import processor
 
 _PACKAGES = ("bentoml", "openvino", "onnxruntime", "sentence-transformers", "torch", "transformers")
 _PEER_PACKAGES = ("infinity-emb", "sentence-transformers", "torch", "transformers", "optimum")

@@ -57,7 +57,7 @@ class Plain(Loop):
         """Load the model.
 
         Raises:
-            CompileError: compiling is asked for where there is no compiler.
+            InputError: compiling is asked for where there is no compiler.
         """
         if compiled:
             compiles("on", task.device)

@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from pipeline.machine.errors import InputError
+
 FORM = "hf://datasets/<owner>/<name>/<file>"
 INSTALL = "install it with: pip install -e '.[pipeline]'"
 
 _FILE = re.compile(r"hf://datasets/(?P<name>[^/@]+/[^/@]+)/(?P<file>.+)")
-
-
-class HubError(ValueError):
-    """A file that cannot be had; the message goes on after the file's name and has no full stop."""
 
 
 def is_file(source: str) -> bool:
@@ -32,15 +30,16 @@ def fetch(source: str, revision: str | None) -> Path:
         revision: Commit, branch or tag; None is the main branch.
 
     Raises:
-        HubError: The name is none, `datasets` is not installed, or the hub does not give the file.
+        InputError: The name is none, `datasets` is not installed, or the hub gives no such file;
+            the message goes on after the file's name and has no full stop.
     """
     match = _FILE.fullmatch(source)
     if match is None:
-        raise HubError(f"is no file on the hub; name one as {FORM}")
+        raise InputError(f"is no file on the hub; name one as {FORM}")
     try:
         import datasets  # noqa: PLC0415 - GPU images without it train on local files
     except ImportError as error:
-        raise HubError(f"needs the library `datasets`; {INSTALL}") from error
+        raise InputError(f"needs the library `datasets`; {INSTALL}") from error
     name, file = match.group("name", "file")
     try:
         builder = datasets.load_dataset_builder(name, data_files=file, revision=revision)
@@ -50,7 +49,7 @@ def fetch(source: str, revision: str | None) -> Path:
         at = "" if revision is None else f" at revision {revision!r}"
         what = f"cannot be fetched{at} ({type(error).__name__}: {reason(error)})"
         todo = "check name and connection, or download the file and give its local path"
-        raise HubError(f"{what}; {todo}") from error
+        raise InputError(f"{what}; {todo}") from error
 
 
 def reason(error: Exception) -> str:

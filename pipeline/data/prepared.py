@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.machine.errors import InputError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
 
 _BIN, _LAST_BIN = 8, 128  # tokens: width of the histogram's bins, and where the open one starts
-
-
-class PrepareError(ValueError):
-    """A corpus cannot be prepared as asked, or a folder is no prepared one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +85,12 @@ class Meta:
         """Read `meta.json` of a prepared folder.
 
         Raises:
-            PrepareError: If there is none or it is not of this version.
+            InputError: If there is none or it is not of this version.
         """
         try:
             return cls(**json.loads((folder / "meta.json").read_text(encoding="utf-8")))
         except (OSError, TypeError, ValueError) as error:
-            raise PrepareError(
+            raise InputError(
                 f"{folder}: meta.json is missing or not of this version ({error}); "
                 "run `python -m pipeline.prepare` again."
             ) from error

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pipeline.data import hub
-from pipeline.data.text_file import NotTextError, open_bytes, text_lines
+from pipeline.data.text_file import open_bytes, text_lines
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +35,6 @@ PARQUET = (".parquet",)
 FORMATS = (*TEXT, *JSON_LINES, *PARQUET)
 
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
-
-
-class CorpusError(ValueError):
-    """A source that cannot be read; the message says where, what was given and what to do."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def read(source: str, *, revision: str | None, column: str) -> Corpus:
         column: The field of JSON-lines and Parquet records that holds the sentence.
 
     Raises:
-        CorpusError: If there is no such source, it is damaged, or no sentence is in it.
+        InputError: If there is no such source, it is damaged, or no sentence is in it.
     """
     path = _fetch(source, revision) if "://" in source else _local(source, revision)
     kept: dict[str, None] = {}  # whole strings, not hashes: exact, ordered, and no second copy
@@ -91,15 +88,15 @@ def read(source: str, *, revision: str | None, column: str) -> Corpus:
     return Corpus(list(kept), rows, empty, rows - empty - len(kept))
 
 
-def _error(source: str, what: str) -> CorpusError:
+def _error(source: str, what: str) -> InputError:
     stop = "" if what.endswith("?") else "."
-    return CorpusError(f"corpus.source: {source!r} {what}{stop}")
+    return InputError(f"corpus.source: {source!r} {what}{stop}")
 
 
 def _local(source: str, revision: str | None) -> Path:
     path = Path(source)
     if revision is not None:
-        raise CorpusError(
+        raise InputError(
             f"corpus.revision: {revision!r} was given, but only hf://datasets/ sources have "
             f"revisions and corpus.source is {source!r}; set corpus.revision to null."
         )
@@ -135,7 +132,7 @@ def _fetch(source: str, revision: str | None) -> Path:
     _check_format(source)
     try:
         return hub.fetch(source, revision)
-    except hub.HubError as error:
+    except InputError as error:
         raise _error(source, str(error)) from error
 
 
@@ -152,7 +149,7 @@ def _rows(path: Path, source: str, column: str) -> Iterator[str | None]:
 def _lines(stream: BinaryIO, source: str) -> Iterator[str]:
     try:
         yield from text_lines(stream)
-    except NotTextError as error:
+    except InputError as error:
         raise _error(source, str(error)) from error
 
 

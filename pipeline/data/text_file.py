@@ -6,15 +6,13 @@ import gzip
 import lzma
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from pipeline.machine.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 ADVICE = "only UTF-8 text is read, so convert the file or choose another"
-
-
-class NotTextError(ValueError):
-    """What a file holds instead of UTF-8 text, and where; the message goes on after its name."""
 
 
 def open_bytes(path: Path, name: str) -> BinaryIO:
@@ -30,7 +28,8 @@ def text_lines(stream: BinaryIO) -> Iterator[str]:
     r"""Lines with their ends. Binary streams end lines at "\n" alone, text streams at more.
 
     Raises:
-        NotTextError: a byte is not UTF-8, or NUL, which UTF-16 without a mark is full of.
+        InputError: a byte is not UTF-8, or NUL, which UTF-16 without a mark is full of; the
+            message goes on after the file's name and has no full stop.
     """
     start = 0
     for number, raw in enumerate(stream, 1):
@@ -41,6 +40,6 @@ def text_lines(stream: BinaryIO) -> Iterator[str]:
             if at < 0 or error.start < at:
                 at, what = error.start, "a byte that is not UTF-8"
         if at >= 0:
-            raise NotTextError(f"holds {what} (line {number}, byte {start + at}); {ADVICE}")
+            raise InputError(f"holds {what} (line {number}, byte {start + at}); {ADVICE}")
         yield line.removeprefix("\ufeff") if number == 1 else line
         start += len(raw)

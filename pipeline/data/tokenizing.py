@@ -14,8 +14,8 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from pipeline.data.prepared import PrepareError
 from pipeline.data.tokens import TokenArrays
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,15 +25,11 @@ if TYPE_CHECKING:
 _CHUNK = 8192  # sentences tokenised at once: keeps every core busy at some ten MB
 
 
-class TokenizerError(ValueError):
-    """A source without a usable tokenizer; the message goes on after the source's name."""
-
-
 def read_tokenizer(source: str) -> PreTrainedTokenizerFast:
     """The fast tokenizer, with a padding token and a vocabulary, of a folder or hub id.
 
     Raises:
-        TokenizerError: If there is none.
+        InputError: If there is none; the message goes on after the source's name.
     """
     from transformers import AutoTokenizer  # noqa: PLC0415 - takes seconds, --help needs none
 
@@ -42,16 +38,16 @@ def read_tokenizer(source: str) -> PreTrainedTokenizerFast:
     except Exception as error:  # tokenizers raises bare Exception
         reason = (str(error).splitlines() or [""])[0].rstrip(".")
         here = "" if Path(source).is_dir() else "is no folder here, and as a hub id "
-        raise TokenizerError(
+        raise InputError(
             f"{here}gives no tokenizer ({type(error).__name__}: {reason}); give a Hugging "
             "Face folder or a hub id."
         ) from error
     if not loaded.is_fast or loaded.pad_token_id is None:
         lacks = "padding token" if loaded.is_fast else "fast tokenizer (tokenizer.json)"
-        raise TokenizerError(f"has no {lacks}; choose one that has it.")
+        raise InputError(f"has no {lacks}; choose one that has it.")
     if len(loaded.get_vocab()) <= len(loaded.all_special_tokens):  # without a file transformers
         # makes up a tokenizer that knows no word
-        raise TokenizerError("has no vocabulary; add its tokenizer.json to the folder.")
+        raise InputError("has no vocabulary; add its tokenizer.json to the folder.")
     tokenizer: PreTrainedTokenizerFast = loaded
     return tokenizer
 
@@ -60,11 +56,11 @@ def load_tokenizer(backbone: str, max_length: int) -> tuple[Tokenizer, int]:
     """The backbone's fast tokenizer, which neither cuts nor pads, and its padding id."""
     try:
         loaded: Any = read_tokenizer(backbone)
-    except TokenizerError as error:
-        raise PrepareError(f"backbone.source: {backbone!r} {error}") from error
+    except InputError as error:
+        raise InputError(f"backbone.source: {backbone!r} {error}") from error
     shortest, longest = loaded.num_special_tokens_to_add() + 1, loaded.model_max_length
     if not shortest <= max_length <= longest:
-        raise PrepareError(
+        raise InputError(
             f"train.max_length: {max_length} tokens do not suit {backbone!r}; give "
             f"{shortest} to {longest}."
         )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pipeline.machine.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -21,10 +23,6 @@ if TYPE_CHECKING:
     Ids = npt.NDArray[np.integer[Any]]
 
 _ID_TYPES = (np.dtype(np.uint16), np.dtype(np.int32))
-
-
-class TokensError(ValueError):
-    """A folder that holds no usable token arrays."""
 
 
 def id_type(vocabulary: int) -> np.dtype[Any]:
@@ -47,7 +45,7 @@ class TokenArrays:
     def __post_init__(self) -> None:
         fault = _fault(self.ids, self.offsets)
         if fault:
-            raise TokensError(f"token arrays: {fault}.")
+            raise InputError(f"token arrays: {fault}.")
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[int]], *, vocabulary: int) -> TokenArrays:
@@ -94,12 +92,12 @@ class TokenArrays:
         """Map a saved folder into memory, read-only.
 
         Raises:
-            TokensError: If a file is missing, cut short, or at odds with the other one.
+            InputError: If a file is missing, cut short, or at odds with the other one.
         """
         ids, offsets = _map(folder, "ids.npy"), _map(folder, "offsets.npy")
         fault = _fault(ids, offsets)
         if fault:
-            raise TokensError(f"{folder}: {fault}; run `python -m pipeline.prepare` again.")
+            raise InputError(f"{folder}: {fault}; run `python -m pipeline.prepare` again.")
         return cls(ids, offsets)
 
 
@@ -114,7 +112,7 @@ def _map(folder: Path, name: str) -> npt.NDArray[Any]:
     except (OSError, ValueError, EOFError) as error:
         missing = isinstance(error, FileNotFoundError)
         what = "does not exist" if missing else "is damaged or cut short"
-        raise TokensError(f"{path}: {what}; run `python -m pipeline.prepare` again.") from error
+        raise InputError(f"{path}: {what}; run `python -m pipeline.prepare` again.") from error
     return np.asarray(array)  # the same mapping without the slow subclass
 
 

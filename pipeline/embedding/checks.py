@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pipeline.embedding.cluster import check_address
 from pipeline.embedding.opening import PARQUET, require_pyarrow
 from pipeline.embedding.plan import check_new, parts_folder
-from pipeline.embedding.source import EmbedError
-from pipeline.machine.files import WriteError, check_writable
+from pipeline.machine.errors import InputError, WriteError
+from pipeline.machine.files import check_writable
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +22,7 @@ def check_options(options: argparse.Namespace) -> None:
     """Refuse options that cannot be used.
 
     Raises:
-        EmbedError: an option is of no use as it is.
+        InputError: an option is of no use as it is.
         WriteError: the output cannot be written, or exists.
     """
     _check_encoder(options.encoder)
@@ -33,12 +33,12 @@ def check_options(options: argparse.Namespace) -> None:
     for name in ("workers", "gpus_per_worker"):
         if getattr(options, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise EmbedError(f"{option}: it is for a cluster's workers; give --ray ADDRESS too.")
+            raise InputError(f"{option}: it is for a cluster's workers; give --ray ADDRESS too.")
 
 
 def _check_encoder(encoder: Path) -> None:
     if not any((encoder / name).is_file() for name in ("config.json", "modules.json")):
-        raise EmbedError(
+        raise InputError(
             f"--encoder: {encoder} is no encoder's folder (it has no config.json or "
             "modules.json); give a sentence-transformers or Hugging Face folder."
         )
@@ -46,12 +46,12 @@ def _check_encoder(encoder: Path) -> None:
 
 def _check_output(output: Path, source: Path, encoder: Path) -> None:
     if output.suffix.lower() not in (".npy", PARQUET):
-        raise EmbedError(
+        raise InputError(
             f"OUTPUT: {output} is of an unknown format; give a name in .npy or .parquet."
         )
     for option, folder in (("INPUT", source), ("--encoder", encoder)):
         if output.resolve().is_relative_to(folder.resolve()):
-            raise EmbedError(f"OUTPUT: {output} lies in {option}, {folder}; write elsewhere.")
+            raise InputError(f"OUTPUT: {output} lies in {option}, {folder}; write elsewhere.")
     check_writable("OUTPUT", output)
     check_new(output)
     if output.suffix.lower() == PARQUET:

@@ -11,8 +11,8 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipeline.embedding.source import EmbedError
-from pipeline.machine.cores import usable_cores
+from pipeline.machine.device import usable_cores
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,10 +27,10 @@ def check_address(address: str) -> None:
     """Refuse what is no address, before any work.
 
     Raises:
-        EmbedError: it is none, or Ray is not installed.
+        InputError: it is none, or Ray is not installed.
     """
     if not ADDRESSES.fullmatch(address):
-        raise EmbedError(
+        raise InputError(
             f"--ray: {address!r} is no address; give local, auto or HOST:PORT of a cluster that "
             "this machine belongs to."
         )
@@ -38,7 +38,7 @@ def check_address(address: str) -> None:
     try:
         import ray.data  # noqa: F401, PLC0415
     except ImportError as error:
-        raise EmbedError(
+        raise InputError(
             f"--ray: needs the library `ray` with its part `data` ({error}); install it with: pip "
             "install -e '.[ray]'."
         ) from error
@@ -59,7 +59,7 @@ def cluster(address: str) -> Iterator[None]:
     """Ray, connected; a cluster that was started here ends with the block.
 
     Raises:
-        EmbedError: no cluster answers at the address.
+        InputError: no cluster answers at the address.
     """
     import ray  # noqa: PLC0415
 
@@ -72,7 +72,7 @@ def cluster(address: str) -> Iterator[None]:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, RuntimeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise EmbedError(
+        raise InputError(
             f"--ray: no cluster at {address!r} that can be used ({reason}); start one with `ray "
             "start --head`, or give local."
         ) from error

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import torch
 
-from pipeline.embedding.source import EmbedError, chunks
+from pipeline.embedding.source import chunks
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -52,8 +53,7 @@ class Encoding:
         """The encoder.
 
         Raises:
-            EncoderError: the folder holds none.
-            DeviceError: the device is not there.
+            InputError: the folder holds none, or the device is not there.
         """
         encoder = SentenceEncoder.load(self.folder, self.device, self.pooling)
         if not self.normalise:
@@ -98,12 +98,12 @@ def embeddings(
         progress: called with the number of distinct sentences done in each batch.
 
     Raises:
-        EmbedError: the device's memory is too small for a batch.
+        InputError: the device's memory is too small for a batch.
     """
     try:
         found = encoder.encode_ids(chunk.ids, settings.batch_size, progress)
     except torch.OutOfMemoryError as error:
-        raise EmbedError(
+        raise InputError(
             f"--batch-size: {settings.batch_size} sentences at a time do not fit the device's "
             "memory; lower it and start the command again, which goes on from there."
         ) from error

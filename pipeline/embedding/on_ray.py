@@ -19,8 +19,9 @@ from ray.data import ActorPoolStrategy, DataContext, Datasource, ReadTask, read_
 from ray.data.block import BlockMetadata
 
 from pipeline.embedding.encoding import Encoding, embeddings, tokenised
-from pipeline.embedding.source import EmbedError, Source, chunks
+from pipeline.embedding.source import Source, chunks
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -50,14 +51,14 @@ class Workers:
         """Workers for the cluster that is connected; None takes what it has.
 
         Raises:
-            EmbedError: it has less than they need.
+            InputError: it has less than they need.
         """
         there = ray.cluster_resources()  # type: ignore[no-untyped-call]
         has_gpus, has_cpus = there.get("GPU", 0.0), there.get("CPU", 0.0)
         share = min(1.0, has_gpus) if gpus is None else gpus
         allowed = int(min(has_cpus, has_gpus / share if share else has_cpus))
         if allowed < (count or 1):
-            raise EmbedError(
+            raise InputError(
                 f"--workers: {count or 1} of a CPU and {share:g} GPUs each are more than the "
                 f"cluster's {has_cpus:g} CPUs and {has_gpus:g} GPUs; lower --workers or "
                 "--gpus-per-worker, or add machines first."
@@ -118,7 +119,7 @@ class _Worker:
 
 def _check_folder(folder: Path, version: str) -> None:
     if not folder.is_dir() or folder_version(folder) != version:
-        raise EmbedError(
+        raise InputError(
             f"--encoder: on {socket.gethostname()}, a machine of the cluster, {folder} is not the "
             "encoder that it is here; put it on a shared disk, or copy it there."
         )
@@ -141,7 +142,7 @@ def encode_on_ray(
         progress: called with the number of sentences of each chunk.
 
     Raises:
-        EmbedError: a worker cannot go on.
+        InputError: a worker cannot go on.
     """
     settings = replace(settings, folder=settings.folder.resolve())
     try:
@@ -154,7 +155,7 @@ def encode_on_ray(
                     progress(parts.plan.rows(number))
     except ray.exceptions.RayError as error:
         reason = next(line for line in reversed(str(error).splitlines()) if line.strip())
-        raise EmbedError(
+        raise InputError(
             f"--ray: the cluster failed ({reason.strip().rstrip('.')}); the same command goes on "
             "after the last finished chunk."
         ) from error
@@ -187,5 +188,5 @@ def _results(
         table = cast("pa.Table", block)
         for row in table.to_pylist():
             if row["error"]:
-                raise EmbedError(row["error"])
+                raise InputError(row["error"])
             yield row["number"], row["embeddings"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from pipeline.embedding.source import EmbedError
 from pipeline.embedding.text_source import TextSource
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,16 +25,16 @@ def open_source(path: Path, column: str) -> Source:
         column: the sentences' column.
 
     Raises:
-        EmbedError: no such input, an unknown format, or no such column of texts.
+        InputError: no such input, an unknown format, or no such column of texts.
     """
     if not path.exists():
-        raise EmbedError(f"INPUT: {path} does not exist{_nearest(path)}")
+        raise InputError(f"INPUT: {path} does not exist{_nearest(path)}")
     if path.is_dir() or path.name.lower().endswith(PARQUET):
         return _open_parquet(path, column)
     if path.name.lower().endswith(TEXT):
         return TextSource(path, column)
     allowed = ", ".join((*TEXT, PARQUET))
-    raise EmbedError(
+    raise InputError(
         f"INPUT: {path} is of an unknown format; allowed are {allowed} and a folder of {PARQUET} "
         "files."
     )
@@ -51,12 +51,12 @@ def require_pyarrow(what: str) -> None:
     """Refuse Parquet where its library is not installed, as on bare GPU images.
 
     Raises:
-        EmbedError: it is not.
+        InputError: it is not.
     """
     try:
         import pyarrow as pa  # noqa: F401, PLC0415
     except ImportError as error:
-        raise EmbedError(
+        raise InputError(
             f"{what} needs the library `pyarrow`; install it with: pip install -e '.[pipeline]'."
         ) from error
 

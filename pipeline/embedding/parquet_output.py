@@ -9,7 +9,8 @@ from pyarrow import parquet
 
 from pipeline.embedding.parquet_source import ParquetSource
 from pipeline.embedding.parts import changed_while_read
-from pipeline.embedding.source import EmbedError, chunks
+from pipeline.embedding.source import chunks
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import writing
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ def check_columns(source: Source) -> None:
     """Refuse an input whose columns cannot stand beside the embeddings.
 
     Raises:
-        EmbedError: one is called as they are, or files differ in their columns.
+        InputError: one is called as they are, or files differ in their columns.
     """
     names = source.schema.names if isinstance(source, ParquetSource) else [source.column]
     if EMBEDDING in names:
-        raise EmbedError(
+        raise InputError(
             f"INPUT: a column is called {EMBEDDING!r} already, as the new one would be; rename "
             "it, or write .npy."
         )
@@ -47,7 +48,7 @@ def write_parquet(path: Path, source: Source, parts: Parts) -> None:
         parts: all its embeddings.
 
     Raises:
-        EmbedError: the input has changed.
+        InputError: the input has changed.
         WriteError: the file cannot be written.
     """
     kind = {"float32": pa.float32(), "float16": pa.float16()}[parts.plan.dtype]

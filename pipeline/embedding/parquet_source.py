@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import pyarrow as pa
 from pyarrow import parquet
 
-from pipeline.embedding.source import EmbedError
+from pipeline.machine.errors import InputError
 from pipeline.machine.settings import unknown
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class ParquetSource:
         """Look at every file's columns.
 
         Raises:
-            EmbedError: no Parquet file, an unreadable one, or no such column of texts in it.
+            InputError: no Parquet file, an unreadable one, or no such column of texts in it.
         """
         files = _files(path)
         schemas = []
@@ -56,7 +56,7 @@ class ParquetSource:
         """Every sentence.
 
         Raises:
-            EmbedError: a row is null or not UTF-8, or a file is damaged.
+            InputError: a row is null or not UTF-8, or a file is damaged.
         """
         for file in self.files:
             row = 0
@@ -65,7 +65,7 @@ class ParquetSource:
                 for text in _strings(file, row, values):
                     row += 1
                     if text is None:
-                        raise EmbedError(
+                        raise InputError(
                             f"INPUT: {file}, row {row}: {self.column!r} is null; fill it, or "
                             "leave the row out."
                         )
@@ -80,12 +80,12 @@ class ParquetSource:
         """Refuse files of different columns, which one Parquet output cannot carry over.
 
         Raises:
-            EmbedError: a file's columns are not those of the first.
+            InputError: a file's columns are not those of the first.
         """
         for file in self.files:
             with _reading(file) as reader:
                 if not reader.schema_arrow.equals(self.schema):
-                    raise EmbedError(
+                    raise InputError(
                         f"INPUT: {file} has other columns or types than {self.files[0]}; make "
                         "them alike, or write .npy, which needs the sentences alone."
                     )
@@ -103,17 +103,17 @@ def _files(path: Path) -> tuple[Path, ...]:
         and not any(part[0] in "._" for part in file.relative_to(path).parts)
     ]
     if not found:
-        raise EmbedError(f"INPUT: {path} is a folder without .parquet files; name a file in it.")
+        raise InputError(f"INPUT: {path} is a folder without .parquet files; name a file in it.")
     return tuple(found)
 
 
 def _check_column(file: Path, schema: pa.Schema, column: str) -> None:
     if column not in schema.names:
-        raise EmbedError(f"--column, in {file}: {unknown('column', column, schema.names)}")
+        raise InputError(f"--column, in {file}: {unknown('column', column, schema.names)}")
     kind = schema.field(column).type
     if not _is_text(kind):
         texts = [field.name for field in schema if _is_text(field.type)]
-        raise EmbedError(
+        raise InputError(
             f"--column, in {file}: {column!r} is of type {kind}, not text; columns of text are: "
             f"{', '.join(texts) or 'none'}."
         )
@@ -133,7 +133,7 @@ def _reading(file: Path) -> Iterator[parquet.ParquetFile]:
             yield reader
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
-        raise EmbedError(
+        raise InputError(
             f"INPUT: {file} is no readable Parquet file ({reason}); fetch it again."
         ) from error
 
@@ -152,7 +152,7 @@ def _strings(file: Path, before: int, values: pa.Array) -> Iterator[str | None]:
             try:
                 value.as_py()
             except UnicodeDecodeError:
-                raise EmbedError(
+                raise InputError(
                     f"INPUT: {file}, row {place}: its text is not UTF-8; convert the file."
                 ) from error
         raise

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from pipeline.embedding.plan import RECORD, parts_folder, record, recorded, sync
-from pipeline.embedding.source import EmbedError
-from pipeline.machine.files import WriteError, writing
+from pipeline.machine.errors import InputError, WriteError
+from pipeline.machine.files import writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ class Parts:
         """Put a chunk's embeddings, (N, D), in their place.
 
         Raises:
-            EmbedError: they are not as many as planned, or not finite.
+            InputError: they are not as many as planned, or not finite.
             WriteError: they cannot be written.
         """
         if embeddings.shape != (self.plan.rows(number), self.plan.dimension):
@@ -78,7 +78,7 @@ class Parts:
         wrong = np.flatnonzero(~np.isfinite(embeddings).all(axis=1))
         if len(wrong):
             row = number * self.plan.chunk + int(wrong[0]) + 1
-            raise EmbedError(
+            raise InputError(
                 f"--dtype: {self.plan.dtype} cannot hold the embedding of row {row}, which is "
                 "infinite or not a number there; give --dtype float32, or another encoder."
             )
@@ -105,7 +105,7 @@ class Parts:
         """Refuse to go on while a chunk is missing, though the input has ended.
 
         Raises:
-            EmbedError: one is.
+            InputError: one is.
         """
         if self.done != self.plan.sentences:
             raise changed_while_read()
@@ -122,9 +122,9 @@ class Parts:
             _move(self.output, whole)
 
 
-def changed_while_read() -> EmbedError:
+def changed_while_read() -> InputError:
     """The error for an input that had other rows when it was read again."""
-    return EmbedError(
+    return InputError(
         "INPUT: it had other rows when it was read again; start the command anew when nothing "
         "changes it any more."
     )
@@ -135,7 +135,7 @@ def open_parts(output: Path, plan: Plan) -> Iterator[Parts]:
     """The unfinished output, new or as an earlier run of this plan left it.
 
     Raises:
-        EmbedError: the earlier run was of another plan.
+        InputError: the earlier run was of another plan.
         WriteError: it cannot be written, or another process writes it.
     """
     folder = parts_folder(output)
@@ -157,7 +157,7 @@ def was_finished(output: Path, plan: Plan) -> bool:
     """Whether an earlier run had only to move and tidy up its result, which is done then.
 
     Raises:
-        EmbedError: the earlier run was of another plan.
+        InputError: the earlier run was of another plan.
         WriteError: the output cannot be written, or is somebody else's.
     """
     whole = recorded(output, plan)

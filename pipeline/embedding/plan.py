@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.embedding.source import EmbedError
-from pipeline.machine.files import WriteError, write_atomically
+from pipeline.machine.errors import InputError, WriteError
+from pipeline.machine.files import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def recorded(output: Path, plan: Plan) -> str | None:
     """What is recorded beside an output: None for nothing, else what `record` was given.
 
     Raises:
-        EmbedError: it is of another plan, or damaged.
+        InputError: it is of another plan, or damaged.
     """
     folder = parts_folder(output)
     content = _read(folder)
@@ -105,7 +105,7 @@ def recorded(output: Path, plan: Plan) -> str | None:
         return None
     changed = {_GIVEN[key]: None for key, value in vars(plan).items() if content.get(key) != value}
     if changed:
-        raise EmbedError(
+        raise InputError(
             f"OUTPUT: {folder} holds finished chunks of another {', '.join(changed)}; give what "
             "was given then to go on with them, or remove that folder to begin anew."
         )
@@ -138,5 +138,5 @@ def _read(folder: Path) -> dict[str, object]:
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise EmbedError(f"OUTPUT: {place} is damaged; remove the folder {folder} to begin anew.")
+        raise InputError(f"OUTPUT: {place} is damaged; remove the folder {folder} to begin anew.")
     return content

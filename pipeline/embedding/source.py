@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class EmbedError(ValueError):
-    """What cannot be embedded; the message says where, what was given and what to do."""
-
-
 class Source(Protocol):
     """An input that can be read any number of times."""
 
@@ -35,7 +31,7 @@ class Source(Protocol):
         """Every sentence in order, empty ones and duplicates included.
 
         Raises:
-            EmbedError: a row cannot be read.
+            InputError: a row cannot be read.
         """
 
 

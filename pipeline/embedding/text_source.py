@@ -12,8 +12,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.data.text_file import NotTextError, open_bytes, text_lines
-from pipeline.embedding.source import EmbedError
+from pipeline.data.text_file import open_bytes, text_lines
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,16 +36,16 @@ class TextSource:
         """Every line without its end.
 
         Raises:
-            EmbedError: a line is not UTF-8 text, or the file is damaged.
+            InputError: a line is not UTF-8 text, or the file is damaged.
         """
         try:
             with open_bytes(self.path, self.path.name.lower()) as stream:
                 for line in text_lines(stream):
                     yield line.removesuffix("\n").removesuffix("\r")
-        except NotTextError as error:
-            raise EmbedError(f"INPUT: {self.path} {error}.") from error
+        except InputError as error:
+            raise InputError(f"INPUT: {self.path} {error}.") from error
         except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
             reason = str(error).rstrip(".")
-            raise EmbedError(
+            raise InputError(
                 f"INPUT: {self.path} is damaged or cut short ({reason}); fetch it again."
             ) from error

@@ -21,9 +21,10 @@ from torch import Tensor
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
-from pipeline.data.tokenizing import TokenizerError, read_tokenizer
-from pipeline.encoder.folder import EncoderError, Layout, Pooling, longest_sentence
+from pipeline.data.tokenizing import read_tokenizer
+from pipeline.encoder.folder import Layout, Pooling, longest_sentence
 from pipeline.machine.device import resolve
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import writing
 
 # What an encoder is made of; a repository may hold the same weights in other formats besides.
@@ -69,9 +70,8 @@ class SentenceEncoder:
             pooling: for sources that do not say.
 
         Raises:
-            EncoderError: no such folder or id, not a model, no tokenizer, or modules that Triad
-                lacks.
-            DeviceError: the device is not there.
+            InputError: no such folder or id, not a model, no tokenizer, modules that Triad lacks,
+                or the device is not there.
         """
         place = resolve(device)
         folder = locate(str(source))
@@ -80,8 +80,8 @@ class SentenceEncoder:
         torch.nn.Module.to(model, place)  # the library's wrapper has lost its types
         try:
             tokenizer = read_tokenizer(str(folder))
-        except TokenizerError as error:
-            raise EncoderError(f"{source}: {error}") from error
+        except InputError as error:
+            raise InputError(f"{source}: {error}") from error
         asked = layout.max_length or int(tokenizer.model_max_length)
         special = tokenizer.num_special_tokens_to_add()
         longest = longest_sentence(folder, asked, _positions(model), special)
@@ -109,12 +109,12 @@ class SentenceEncoder:
             (N, D) float32, in the order given, whatever the batches were.
 
         Raises:
-            EncoderError: one text was given instead of a list, or no batch size.
+            InputError: one text was given instead of a list, or no batch size.
         """
         if batch_size < 1:
-            raise EncoderError(f"encode: batch_size must be 1 or more, got {batch_size}.")
+            raise InputError(f"encode: batch_size must be 1 or more, got {batch_size}.")
         if isinstance(sentences, str):
-            raise EncoderError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
+            raise InputError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
         return self.encode_ids(self.tokenise(sentences), batch_size, progress)
 
     def tokenise(self, sentences: Sequence[str]) -> list[list[int]]:
@@ -173,14 +173,14 @@ def locate(source: str) -> Path:
     """The folder of an encoder: a local one as it is, a hub id's as it is downloaded or cached.
 
     Raises:
-        EncoderError: neither a folder nor an id that the hub gives.
+        InputError: neither a folder nor an id that the hub gives.
     """
     if Path(source).exists():
         return Path(source)
     try:
         return Path(snapshot_download(source, allow_patterns=HUB_FILES))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        raise EncoderError(
+        raise InputError(
             f"{source}: no folder here, and no model id that the hub gives "
             f"({type(error).__name__}); check the path, or the id and the connection."
         ) from error
@@ -200,7 +200,7 @@ def _positions(model: PreTrainedModel) -> int | None:
 def _load_transformer(source: Path) -> PreTrainedModel:
     """The transformer in float32 and without its pooler, which is not used and often random."""
     if not (source / "config.json").is_file():
-        raise EncoderError(
+        raise InputError(
             f"{source}: no config.json there; give a Hugging Face or sentence-transformers folder."
         )
     with _quiet_transformers():
@@ -208,11 +208,11 @@ def _load_transformer(source: Path) -> PreTrainedModel:
             model, info = _from_pretrained(source)
         except Exception as error:  # damaged files raise whatever their reader raises
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise EncoderError(f"{source}: no model that can be loaded ({reason}).") from error
+            raise InputError(f"{source}: no model that can be loaded ({reason}).") from error
     # The library would draw what a file lacks at random and only log it.
     missing = sorted(info["missing_keys"])
     if missing:
-        raise EncoderError(
+        raise InputError(
             f"{source}: its weights lack {len(missing)} tensors of a {type(model).__name__} "
             f"({missing[0]}, ...); give a folder whose weights belong to its config.json."
         )

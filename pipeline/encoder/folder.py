@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pipeline.machine.errors import InputError
+
 Pooling = Literal["cls", "mean", "max"]
 
 # Tokenizers without a limit of their own carry a number like 10^30.
 NO_LIMIT = 10**6
 
 _MODES = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
-
-
-class EncoderError(ValueError):
-    """A folder that cannot be used as an encoder."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +41,10 @@ class Layout:
         """Read a folder's layout; `pooling` is for folders that have no modules.json.
 
         Raises:
-            EncoderError: the folder needs modules or a pooling that Triad lacks.
+            InputError: the folder needs modules or a pooling that Triad lacks.
         """
         if pooling not in get_args(Pooling):
-            raise EncoderError(
+            raise InputError(
                 f"pooling: no such pooling {pooling!r}; give {', '.join(get_args(Pooling))}."
             )
         if not (folder / "modules.json").is_file():
@@ -56,7 +54,7 @@ class Layout:
         }
         unknown = kinds.keys() - {"Transformer", "Pooling", "Normalize"}
         if unknown or kinds.get("Transformer") != "" or "Pooling" not in kinds:
-            raise EncoderError(
+            raise InputError(
                 f"{folder / 'modules.json'}: cannot use modules {', '.join(kinds) or 'none'}; "
                 "Triad reads encoders made of a Transformer in the folder's root, Pooling and "
                 "optionally Normalize."
@@ -66,7 +64,7 @@ class Layout:
             "default_prompt_name"
         )
         if prompt:
-            raise EncoderError(
+            raise InputError(
                 f"{folder}: puts the prompt {prompt!r} before every text, which Triad cannot; "
                 "take an encoder without default_prompt_name."
             )
@@ -113,16 +111,16 @@ def longest_sentence(folder: Path, asked: int, positions: int | None, special: i
         special: tokens that the tokenizer puts around a sentence.
 
     Raises:
-        EncoderError: nothing sets a limit, or it leaves no room for a sentence.
+        InputError: nothing sets a limit, or it leaves no room for a sentence.
     """
     longest = min(asked, positions or asked)
     if longest >= NO_LIMIT:
-        raise EncoderError(
+        raise InputError(
             f"{folder}: neither its model nor its tokenizer says how many tokens it takes; give "
             "model_max_length in its tokenizer_config.json."
         )
     if longest <= special:
-        raise EncoderError(
+        raise InputError(
             f"{folder}: a maximum length of {longest} leaves no room beside {special} special "
             "tokens; give a greater one."
         )
@@ -137,7 +135,7 @@ def _read_modules(path: Path) -> list[tuple[str, str]]:
             case {"type": str(kind), "path": str(place)}:
                 modules.append((kind, place))
             case _:
-                raise EncoderError(f"{path}: {module!r} is no module with a type and a path.")
+                raise InputError(f"{path}: {module!r} is no module with a type and a path.")
     return modules
 
 
@@ -145,7 +143,7 @@ def _length(folder: Path, given: object) -> int | None:
     """The maximum length that sentence_bert_config.json gives, if any."""
     if given is None or (type(given) is int and given > 0):
         return given
-    raise EncoderError(
+    raise InputError(
         f"{folder / 'sentence_bert_config.json'}: max_seq_length must be a whole number above 0 "
         f"or null, got {given!r}."
     )
@@ -163,7 +161,7 @@ def _read_pooling(path: Path) -> Pooling:
         if chosen in (pooling, [pooling], [_MODES[pooling]]):
             return pooling  # type: ignore[no-any-return]
     named = chosen if isinstance(chosen, str) else " + ".join(map(str, chosen)) or "none"
-    raise EncoderError(
+    raise InputError(
         f"{path}: cannot use pooling {named}; Triad reads one of {', '.join(get_args(Pooling))}."
     )
 
@@ -174,11 +172,11 @@ def _read_json(path: Path, kind: type, missing: Any = None) -> Any:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise EncoderError(
+        raise InputError(
             f"{path}: not readable as JSON ({error}); the encoder's folder is incomplete."
         ) from error
     if not isinstance(content, kind):
-        raise EncoderError(f"{path}: expected a JSON {kind.__name__}, got {content!r}.")
+        raise InputError(f"{path}: expected a JSON {kind.__name__}, got {content!r}.")
     return content
 
 

@@ -4,9 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-
-class OriginError(ValueError):
-    """A triad.json that no training wrote."""
+from pipeline.machine.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ def read_origin(folder: Path) -> Origin:
     """What an encoder's folder says of its making.
 
     Raises:
-        OriginError: its triad.json is no record of a training run.
+        InputError: its triad.json is no record of a training run.
     """
     path = folder / "triad.json"
     try:
@@ -51,6 +49,6 @@ def read_origin(folder: Path) -> Origin:
             best.get("dev_spearman"),
         )
     except (ValueError, AttributeError) as error:
-        raise OriginError(
+        raise InputError(
             f"encoder: {path} is no record of a training run ({error}); train the encoder again."
         ) from None

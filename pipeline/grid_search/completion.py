@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from pipeline.grid_search.outcomes import PENDING, Outcomes, State
+from pipeline.machine.errors import InputError
 
 Report = Callable[[Outcomes], None]
 
@@ -35,10 +36,6 @@ class Experiments(Protocol):
         """Cut off those of these that run; leave the queued ones in the queue, unworked."""
 
 
-class CutOffError(ValueError):
-    """Cells are without a result and may well get one."""
-
-
 def complete(
     cells: Mapping[str, Sequence[str]],
     experiments: Experiments,
@@ -55,7 +52,7 @@ def complete(
         keep_failed: whether cells that failed before stay as they are.
 
     Raises:
-        CutOffError: a cell was cut off, queued again and cut off again.
+        InputError: a cell was cut off, queued again and cut off again.
         KeyboardInterrupt: passed on, after what runs was stopped.
     """
     try:
@@ -110,7 +107,7 @@ def _queue(
 def _refuse_cut_off(outcomes: Outcomes) -> None:
     names = [name for name, outcome in outcomes.items() if outcome.state is State.CUT_OFF]
     if names:
-        raise CutOffError(
+        raise InputError(
             f"{len(names)} of {len(outcomes)} cells were cut off twice, first {names[0]} (see "
             f"`dvc queue logs {names[0]}`); the same command queues them again."
         )

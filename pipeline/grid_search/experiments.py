@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.grid_search.dvc_output import Entry, best_step, entries, failure
 from pipeline.grid_search.outcomes import Outcome, Outcomes, State
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,10 +33,6 @@ RETRY_SECONDS = 3.0
 READ_TRIES = 3
 READ_SECONDS = 30.0  # of the first try; the two after it may take twice and four times as long
 IDLE = "Worker status: 0 active"
-
-
-class DvcError(ValueError):
-    """DVC or git refused a command."""
 
 
 @dataclass
@@ -185,7 +182,7 @@ def call(command: Sequence[str], *, may_fail: bool = False, only_reads: bool = F
             several times. One that finds DVC locked is tried again in any case.
 
     Raises:
-        DvcError: it failed, and must not.
+        InputError: it failed, and must not.
     """
     tries = READ_TRIES if only_reads else 1
     for attempt in range(max(tries, LOCKED_TRIES)):
@@ -199,7 +196,7 @@ def call(command: Sequence[str], *, may_fail: bool = False, only_reads: bool = F
     words = " ".join(["dvc", *command[3:]] if command[1:3] == ["-m", "dvc"] else command)
     lines = err.strip().splitlines() or ["it said nothing"]
     reason = next((line for line in lines if line.startswith(("ERROR", "fatal"))), lines[-1])
-    raise DvcError(
+    raise InputError(
         f"`{words}` failed ({reason.rstrip('.')}); mend that and give the command again."
     )
 

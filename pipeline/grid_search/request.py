@@ -13,7 +13,8 @@ from pipeline.config import load as config
 from pipeline.config.schema import TrainParams
 from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings, digest, keys
 from pipeline.grid_search.experiments import call
-from pipeline.machine.settings import ConfigError, check, read_yaml, unknown
+from pipeline.machine.errors import ConfigError, InputError
+from pipeline.machine.settings import check, read_yaml, unknown
 from pipeline.objectives import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 # What decides a run's result besides the composed settings; a queued run takes its changes along.
 DECIDING = ("backbones", "data", "dvc.yaml", "pipeline")
 SECTIONS = ("corpus", "backbone", "train", "evaluate", "conventions")
-
-
-class RequestError(ValueError):
-    """What was asked for cannot be searched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +52,7 @@ def resolve(request: Request) -> tuple[Search, Grids]:
     """The search and its grids.
 
     Raises:
-        RequestError: something asked for is unknown, out of range or not there.
+        InputError: something asked for is unknown, out of range or not there.
         ConfigError: the settings that come of it are not valid.
     """
     _check_place()
@@ -85,7 +82,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
     """The content of params.yaml that `dvc exp run -S ...` makes, checked.
 
     Raises:
-        RequestError: Hydra cannot compose it.
+        InputError: Hydra cannot compose it.
         ConfigError: it is not valid.
     """
     from dvc.utils.hydra import compose_and_dump  # noqa: PLC0415 - slow, and not everywhere
@@ -100,7 +97,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
             config.load(path)
         except (HydraException, OmegaConfBaseException) as error:
             reason = " ".join(str(error).split()).rstrip(".")
-            raise RequestError(
+            raise InputError(
                 f"the settings cannot be composed from conf/ ({reason}); see --set, --profile and "
                 "conf/config.yaml."
             ) from error
@@ -114,7 +111,7 @@ def compose(overrides: Sequence[str]) -> dict[str, Any]:
 def _check_place() -> None:
     missing = [name for name in (".dvc", "conf/config.yaml", "dvc.yaml") if not Path(name).exists()]
     if missing:
-        raise RequestError(
+        raise InputError(
             f"{Path.cwd()} has no {missing[0]}, so it is not the root of a DVC repository with "
             "Triad's pipeline; call it from the checkout's root, after `dvc init` where .dvc is "
             "missing."
@@ -124,18 +121,18 @@ def _check_place() -> None:
 def _check_names(request: Request) -> None:
     name = request.objective
     if name not in OBJECTIVES:
-        raise RequestError(f"--objective: {unknown('objective', name, OBJECTIVES)}")
+        raise InputError(f"--objective: {unknown('objective', name, OBJECTIVES)}")
     profiles = sorted(path.stem for path in Path("conf", "profile").glob("*.yaml"))
     if request.profile not in profiles:
-        raise RequestError(f"--profile: {unknown('profile', request.profile, profiles)}")
+        raise InputError(f"--profile: {unknown('profile', request.profile, profiles)}")
     for override in request.given:
         if "=" not in override:
-            raise RequestError(f"--set: expected key=value, got {override!r}.")
+            raise InputError(f"--set: expected key=value, got {override!r}.")
     inner = [f"objectives.{name}.{key}" for key in COMPONENTS]
     inner += [f"objectives.{name}.train.{key}" for key in RATE]
     own = {"profile", "runs.objectives", "runs.seeds", *(f"train.{key}" for key in RATE), *inner}
     for key in sorted(keys(request.given) & own):
-        raise RequestError(f"--set: {key} is what the search itself sets; use its own option.")
+        raise InputError(f"--set: {key} is what the search itself sets; use its own option.")
 
 
 def _grids(request: Request) -> Grids:
@@ -147,7 +144,7 @@ def _grids(request: Request) -> Grids:
         for value in (*tried, *start):
             model = TrainParams if key in RATE else kind
             if problems := check(model, {key: value}, optional=model.model_fields):
-                raise RequestError(problems[0])
+                raise InputError(problems[0])
     values = {key: tuple(dict.fromkeys(request.values[key])) for key in searched}
     return Grids(
         rate={key: values[key] for key in RATE},
@@ -167,7 +164,7 @@ def _check_data(composed: Mapping[str, Any], copied: Sequence[str]) -> None:
     data = composed["evaluate"]["data"]
     dev = Path(data, "STS", "STSBenchmark", "sts-dev.csv")
     if not dev.is_file():
-        raise RequestError(
+        raise InputError(
             f"evaluate.data: {dev} is not there, and its pairs pick the best cell; "
             "fetch SentEval's data (python -m pipeline.fetch), or name its folder with "
             "--set evaluate.data=..."
@@ -176,7 +173,7 @@ def _check_data(composed: Mapping[str, Any], copied: Sequence[str]) -> None:
     for key, path in {**watched, "evaluate.data": data}.items():
         inside = Path(path).resolve().is_relative_to(Path.cwd())
         if inside and not _is_copied(Path(path).resolve(), copied):
-            raise RequestError(
+            raise InputError(
                 f"{key}: {path} is not tracked, so the queue's copies of the repository lack it; "
                 f"add --copy-paths {path}"
             )

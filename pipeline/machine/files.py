@@ -1,6 +1,6 @@
 """Outputs that are either the old or the whole new ones, and checks that they can be written.
 
-The checks come first in a stage, so that hours of work do not end in a path that cannot be used.
+The checks come first where hours of work would else end in a path that cannot be used.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from pipeline.machine.errors import WriteError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-
-
-class WriteError(OSError):
-    """An output that cannot be written."""
 
 
 def check_writable(option: str, path: Path, *, folder: bool = False) -> None:
@@ -88,6 +86,8 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
     unfinished = {path: path.with_name(f".{path.name}.{mark}") for path in contents}
     try:
         for path, content in contents.items():
+            if path.is_dir():
+                raise WriteError(f"{path} is a folder; name a file.")
             with writing(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 unfinished[path].write_bytes(content)

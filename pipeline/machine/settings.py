@@ -15,14 +15,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from pipeline.machine.errors import ConfigError
+
 T = TypeVar("T")
 _PLAIN = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 _BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _OUT_OF_RANGE = ("finite", "greater", "less")  # how pydantic's names for it begin
-
-
-class ConfigError(ValueError):
-    """A file of settings is not what it should be; the message lists everything that is wrong."""
 
 
 class Settings(BaseModel):

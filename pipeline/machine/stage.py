@@ -1,47 +1,79 @@
-"""How a stage ends on the command line: its exit code, and one sentence for what can be explained.
+"""How a stage begins and ends on the command line: its options, its exit code, one sentence.
 
 What is not expected keeps its traceback.
 """
 
 from __future__ import annotations
 
-import gc
+import argparse
 import sys
 from typing import TYPE_CHECKING
 
-import torch
+from pipeline.machine.errors import OtherProcessError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def parser(module: str, description: str | None) -> argparse.ArgumentParser:
+    """A parser for `python -m MODULE`, whose help shows the module's docstring as it is."""
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def whole_number(at_least: int, at_most: int | None = None) -> Callable[[str], int]:
+    """The type of an option that takes a whole number in this range."""
+    allowed = f"from {at_least} on" if at_most is None else f"from {at_least} to {at_most}"
+
+    def read(text: str) -> int:
+        number = int(text) if text.isdecimal() else -1
+        if number < at_least or (at_most is not None and number > at_most):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
+        return number
+
+    return read
+
+
 def run_stage(
-    name: str, function: Callable[[], None], interrupted: str = "nothing was written."
+    name: str,
+    stage: Callable[[argparse.Namespace], None],
+    options: argparse.Namespace,
+    interrupted: str = "nothing was written.",
 ) -> int:
     """Run a stage.
 
     Args:
         name: begins the sentence on stderr.
-        function: the stage.
+        stage: takes the options.
+        options: of the command line.
         interrupted: what is said of what is left after Ctrl-C.
 
     Returns:
         0, or 1 for an error that is the input's or the machine's, or 130 for Ctrl-C.
     """
-    if not gc.isenabled():
-        gc.freeze()  # what was imported, also at the end
-        gc.enable()
     try:
-        function()
+        stage(options)
     except (ValueError, OSError) as error:
         return _end(name, str(error), 1)
-    except torch.OutOfMemoryError as error:
+    except OtherProcessError:
+        return 1
+    except KeyboardInterrupt:
+        return _end(name, f"interrupted; {interrupted}", 130)
+    except RuntimeError as error:
+        if not _is_out_of_memory(error):
+            raise
         reason = str(error).splitlines()[0].rstrip(".")
         advice = "lower train.batch_size, or evaluate.batch_size if it was measuring."
         return _end(name, f"the device's memory is too small ({reason}); {advice}", 1)
-    except KeyboardInterrupt:
-        return _end(name, f"interrupted; {interrupted}", 130)
     return 0
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    torch = sys.modules.get("torch")  # stages that compute nothing do without it
+    return torch is not None and isinstance(error, torch.OutOfMemoryError)
 
 
 def _end(name: str, sentence: str, code: int) -> int:

@@ -5,6 +5,7 @@ loss = objective(anchor, positive)                 # (N, D) each, any length
 components = objective.components(anchor, positive)   # dissipation, weight, pull, ratio
 """
 
+from pipeline.machine.errors import CollapseError
 from pipeline.objectives.barlow_twins import BARLOW_TWINS
 from pipeline.objectives.contrastive import CONTRASTIVE
 from pipeline.objectives.mhe import MHE
@@ -13,7 +14,7 @@ from pipeline.objectives.objective import Components, Composed, Objective, Recip
 from pipeline.objectives.paradigm import PARADIGM
 from pipeline.objectives.pieces import Pieces
 from pipeline.objectives.vicreg import VICREG
-from pipeline.objectives.views import NonFiniteEmbeddingsError, Views
+from pipeline.objectives.views import Views
 
 OBJECTIVES: dict[str, Recipe] = {
     entry.name: entry for entry in (*CONTRASTIVE, *MHE, *MHS, *BARLOW_TWINS, *VICREG, PARADIGM)
@@ -22,9 +23,9 @@ OBJECTIVES: dict[str, Recipe] = {
 
 __all__ = [
     "OBJECTIVES",
+    "CollapseError",
     "Components",
     "Composed",
-    "NonFiniteEmbeddingsError",
     "Objective",
     "Pieces",
     "Recipe",

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from pipeline.machine.errors import CollapseError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,10 +23,6 @@ MIN_SQUARED_SINE = 1e-6
 # Shorter embeddings count as zero vectors: they have no direction, and no gradient is divided
 # by their length.
 MIN_NORM = 1e-12
-
-
-class NonFiniteEmbeddingsError(ValueError):
-    """An embedding holds NaN or infinity."""
 
 
 class _Once:
@@ -109,7 +107,7 @@ def check_finite(where: str, anchor: Tensor, positive: Tensor) -> None:
     for name, view in (("anchor", anchor), ("positive", positive)):
         finite = torch.isfinite(view).all(dim=1)
         if not finite.all():
-            raise NonFiniteEmbeddingsError(
+            raise CollapseError(
                 f"{where}: {int((~finite).sum())} of {view.shape[0]} {name} embeddings "
                 "hold NaN or infinity; lower the learning rate or check the encoder's output."
             )

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.senteval.sts import DataError
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,7 +52,7 @@ def _points(path: Path) -> list[tuple[int, float]]:
         with path.open(encoding="utf-8", newline="") as text:
             lines = list(csv.DictReader(text))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(
+        raise InputError(
             f"curves: {path} is no CSV text ({error}); train the encoder again."
         ) from None
     for number, line in enumerate(lines, start=2):
@@ -61,11 +61,11 @@ def _points(path: Path) -> list[tuple[int, float]]:
         except (KeyError, TypeError, ValueError):
             point = (0, math.nan)
         if not math.isfinite(point[1]):
-            raise DataError(
+            raise InputError(
                 f"curves: {path}, line {number}: step and dev_spearman must be numbers under "
                 "a header that names them; train the encoder again."
             )
         points.append(point)
     if not points:
-        raise DataError(f"curves: {path} holds no step; train the encoder again.")
+        raise InputError(f"curves: {path} holds no step; train the encoder again.")
     return points

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from pipeline.machine.errors import InputError
 from pipeline.results.bootstrap import PairedScores, Ranking, spearman_of_counts
 from pipeline.senteval.benchmark import HALVES
-from pipeline.senteval.sts import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +98,7 @@ def read_runs(
         seeds: Likewise.
 
     Raises:
-        DataError: A file that was asked for is missing, or encoders were measured differently.
+        InputError: A file that was asked for is missing, or encoders were measured differently.
     """
     runs: dict[str, dict[int, Run]] = {}
     first: Run | None = None
@@ -116,13 +116,13 @@ def read_paired_scores(
     """The cosines of both encoders on one task, seed by seed.
 
     Raises:
-        DataError: A file is absent, of another run than the metrics, or of other pairs.
+        InputError: A file is absent, of another run than the metrics, or of other pairs.
     """
     loaded = [(run, *_read_scores(folder, run, task)) for run in (*original, *modified)]
     gold = loaded[0][2]
     for run, _, other in loaded:
         if not np.array_equal(gold, other):
-            raise DataError(
+            raise InputError(
                 f"scores: {task} of {run.objective}/{run.seed} has other gold scores than "
                 f"{original[0].objective}/{original[0].seed}; evaluate both on the same data."
             )
@@ -144,7 +144,7 @@ def _chosen(
                 if name in (_ANY_OBJECTIVE, path.parent.name) and seed in (_ANY_SEED, path.stem)
             }
             if not found:
-                raise DataError(
+                raise InputError(
                     f"metrics: {folder} holds no {name}/{seed}.json; run pipeline.evaluate first."
                 )
             chosen |= found
@@ -155,7 +155,7 @@ def _check_alike(path: Path, run: Run, first: Run) -> None:
     expected = first.conditions
     for what, here in run.conditions.items():
         if here != expected[what]:
-            raise DataError(
+            raise InputError(
                 f"metrics: {path} has {what} {here}, {first.objective}/{first.seed} has "
                 f"{expected[what]}; evaluate all encoders on the same tasks of the same data, "
                 "with the same setting and classifier."
@@ -180,12 +180,12 @@ def _read_run(path: Path) -> Run:
         )
         said = (found["objective"], found["seed"])
     except (ValueError, TypeError, KeyError) as error:
-        raise DataError(
+        raise InputError(
             f"metrics: {path} is not <objective>/<seed>.json as pipeline.evaluate writes it "
             f"({_reason(error)}); evaluate the encoder again."
         ) from None
     if said not in ((None, None), (objective, run.seed)):
-        raise DataError(
+        raise InputError(
             f"metrics: {path} was measured on {said[0]}-{said[1]}; "
             "evaluate the encoder that its place names."
         )
@@ -220,7 +220,7 @@ def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndar
             cosine, gold = archive[f"{task}/cosine"], archive[f"{task}/gold"]
         _check_pairs(cosine, gold)
     except Exception as error:  # a damaged archive raises whatever its readers raise
-        raise DataError(
+        raise InputError(
             f"scores: {path} has no scores of {task} that can be read ({_reason(error)}); "
             "run pipeline.evaluate with --scores for this encoder."
         ) from error
@@ -228,7 +228,7 @@ def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndar
     found = float(spearman_of_counts(everything, Ranking(gold), [Ranking(cosine)])[0, 0])
     said = run.halves["sts"].scores[task]
     if abs(found - said) > STALE_DIFFERENCE:
-        raise DataError(
+        raise InputError(
             f"scores: {path} gives {found:.4f} on {task}, the metrics say "
             f"{said:.4f}; evaluate the encoder again to write both."
         )

@@ -92,8 +92,8 @@ def evaluate(
         classifier: Of the transfer tasks: `mlp`, as papers report, or scikit-learn's `logistic`.
 
     Raises:
-        DataError: No task has data, or the data of one is incomplete or malformed.
-        EmbeddingError: Embeddings are useless: not finite, zero or all alike.
+        InputError: No task has data, the data of one is incomplete or malformed, or embeddings are
+            useless: not finite, zero or all alike.
         ValueError: Setting or classifier is unknown.
     """
     _check_method(setting, classifier)
@@ -104,7 +104,7 @@ def read(data: Path, tasks: str | Sequence[str]) -> Tasks:
     """Checks and reads all files, so that bad data fails before anything is encoded.
 
     Raises:
-        DataError: No task has data, or the data of one is incomplete or malformed.
+        InputError: No task has data, or the data of one is incomplete or malformed.
     """
     names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else tasks
     present, missing = select(data, names, FOLDERS, HALVES)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pipeline.senteval.sts_files import DataError
+from pipeline.machine.errors import InputError
 
 Label = Literal["benchmark", "other"]
 
@@ -68,7 +68,7 @@ def check(data: Path, task: str) -> Label:
         "benchmark" if every needed file is the published one, else "other".
 
     Raises:
-        DataError: A needed file is missing or empty, or a published one was cut short.
+        InputError: A needed file is missing or empty, or a published one was cut short.
     """
     same = [_is_published(data / file.path, file) for file in known_files()[task]]
     return "benchmark" if all(same) else "other"
@@ -78,13 +78,15 @@ def _is_published(path: Path, file: KnownFile) -> bool:
     if not path.is_file():
         if not file.needed:
             return True
-        raise DataError(f"{path} is missing; the published file has {file.lines:,} lines: {WHERE}.")
+        raise InputError(
+            f"{path} is missing; the published file has {file.lines:,} lines: {WHERE}."
+        )
     content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == file.sha256:
         return True
     lines = content.count(b"\n")
     if not content or (lines < file.lines and _head(content) == file.head):
-        raise DataError(
+        raise InputError(
             f"{path} was cut short: it has {lines:,} lines, the published file {file.lines:,}; "
             f"{WHERE}."
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.known import SIMCSE
-from pipeline.senteval.sts_files import DataError, check_folder
+from pipeline.senteval.sts_files import check_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,19 +29,19 @@ def select(
         groups: Names that stand for several tasks.
 
     Raises:
-        DataError: A name is unknown, or none of the tasks is there.
+        InputError: A name is unknown, or none of the tasks is there.
     """
     groups = groups or {}
     for task in tasks:
         if task not in groups and task not in folders:
-            raise DataError(_unknown(task, [*groups, *folders]))
+            raise InputError(_unknown(task, [*groups, *folders]))
     named = {one for task in tasks for one in groups.get(task, (task,))}
     wanted = [task for task in folders if task in named]
     check_folder(data)
     present = tuple(task for task in wanted if (data / folders[task]).is_dir())
     if not present:
         such = ", ".join(f"{folders[task]}/" for task in wanted[:2])
-        raise DataError(
+        raise InputError(
             f"data: {data} holds none of {', '.join(wanted)}; "
             f"give a folder with {such}, ... in SentEval's layout, or "
             f"bring one in with python -m pipeline.fetch --source {SIMCSE}."

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
+from pipeline.machine.errors import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
@@ -21,10 +23,6 @@ if TYPE_CHECKING:
 COLLAPSED_RANGE = 1e-6
 
 Encode = Callable[[list[str]], "ArrayLike"]
-
-
-class EmbeddingError(ValueError):
-    """Embeddings that no cosine or no correlation can be computed from."""
 
 
 def cosine_scores(encode: Encode, pairs: Pairs) -> np.ndarray:
@@ -38,7 +36,7 @@ def cosine_scores(encode: Encode, pairs: Pairs) -> np.ndarray:
         (N,) float64.
 
     Raises:
-        EmbeddingError: The shape is wrong, or vectors are not finite, zero or all alike.
+        InputError: The shape is wrong, or vectors are not finite, zero or all alike.
     """
     sentences = list(dict.fromkeys((*pairs.first, *pairs.second)))
     embeddings = np.asarray(encode(sentences), dtype=np.float64)
@@ -48,7 +46,7 @@ def cosine_scores(encode: Encode, pairs: Pairs) -> np.ndarray:
     second = unit[[position[sentence] for sentence in pairs.second]]
     cosine: np.ndarray = np.einsum("nd,nd->n", first, second)
     if np.ptp(cosine) < COLLAPSED_RANGE:
-        raise EmbeddingError(
+        raise InputError(
             f"{pairs.name}: all {len(pairs)} pairs have the cosine {cosine[0]:.6f}; the embeddings "
             f"of its {len(sentences)} sentences have collapsed: train the encoder again."
         )
@@ -69,20 +67,20 @@ def pearson(scores: np.ndarray, gold: np.ndarray) -> float:
 
 def _unit_vectors(embeddings: np.ndarray, count: int, name: str) -> np.ndarray:
     if embeddings.ndim != 2 or embeddings.shape[0] != count:
-        raise EmbeddingError(
+        raise InputError(
             f"{name}: the encoder gave an array of shape {embeddings.shape} for {count} sentences; "
             f"it must be ({count}, D)."
         )
     infinite = int((~np.isfinite(embeddings).all(axis=1)).sum())
     if infinite:
-        raise EmbeddingError(
+        raise InputError(
             f"{name}: {infinite} of {count} embeddings are not finite; "
             "the encoder has diverged: train it again with a lower learning rate."
         )
     norm = np.linalg.norm(embeddings, axis=1, keepdims=True)  # (count, 1)
     zeros = int((norm == 0).sum())
     if zeros:
-        raise EmbeddingError(
+        raise InputError(
             f"{name}: {zeros} of {count} embeddings are zero and have no direction; "
             "a cosine needs vectors that are not zero: check the encoder's pooling."
         )

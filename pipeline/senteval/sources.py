@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.known import known_files
-from pipeline.senteval.sts_files import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def task_files(path: Path, source: str) -> Iterator[Files]:
         source: Its name for messages; its ending tells the kind of an archive.
 
     Raises:
-        DataError: It holds no task, or it is no archive, damaged or unsafe.
+        InputError: It holds no task, or it is no archive, damaged or unsafe.
     """
     if path.is_dir():
         yield _chosen(_folder(path), source)
@@ -68,10 +68,10 @@ def task_files(path: Path, source: str) -> Iterator[Files]:
                 yield _chosen(_zip(archive, source), source)
         else:
             allowed = ", ".join(ARCHIVES)
-            raise DataError(f"source: {source} is no folder and no archive ending in {allowed}.")
+            raise InputError(f"source: {source} is no folder and no archive ending in {allowed}.")
     except _DAMAGES as error:
         reason = str(error).partition("\n")[0].rstrip(".:")  # tarfile lists all that it tried
-        raise DataError(
+        raise InputError(
             f"source: {source} is damaged or cut short ({reason}); fetch it again."
         ) from error
 
@@ -96,7 +96,7 @@ def _tar(archive: tarfile.TarFile, source: str) -> Files:
         elif member.islnk():
             _inside(member.linkname, source, link=name)
         elif not member.isfile() and not member.isdir():
-            raise DataError(f"source: {source} holds {name!r}, a device; nothing was unpacked.")
+            raise InputError(f"source: {source} holds {name!r}, a device; nothing was unpacked.")
         if not member.isdir():
             files[name] = partial(archive.extractfile, member)
     return files
@@ -107,9 +107,9 @@ def _zip(archive: zipfile.ZipFile, source: str) -> Files:
     for member in archive.infolist():
         name = _inside(member.filename, source)
         if stat.S_ISLNK(member.external_attr >> 16):
-            raise DataError(f"source: {source} holds {name!r}, a link; nothing was unpacked.")
+            raise InputError(f"source: {source} holds {name!r}, a link; nothing was unpacked.")
         if member.flag_bits & 1:
-            raise DataError(f"source: {source} needs a password; give an archive without one.")
+            raise InputError(f"source: {source} needs a password; give an archive without one.")
         if not member.is_dir():
             files[name] = partial(archive.open, member)
     return files
@@ -121,7 +121,7 @@ def _inside(name: str, source: str, link: str | None = None) -> str:
     climbs = ".." in PurePosixPath(plain if link else name.replace("\\", "/")).parts
     if climbs or PurePosixPath(name).is_absolute() or PureWindowsPath(name).anchor:
         what = f"{name!r}" if link is None else f"{link!r}, a link to {name!r}"
-        raise DataError(
+        raise InputError(
             f"source: {source} holds {what}, which lies outside of the archive; "
             "it is not to be trusted and nothing was unpacked."
         )
@@ -137,12 +137,12 @@ def _chosen(files: Files, source: str) -> Files:
         if name == path or name.endswith(f"/{path}")
     }
     if not roots:
-        raise DataError(
+        raise InputError(
             f"source: {source} holds none of the fourteen tasks; it must have files such as "
             f"{_PATHS[0]} or MR/rt-polarity.pos, in SentEval's layout."
         )
     if len(roots) > 1:
-        raise DataError(
+        raise InputError(
             f"source: {source} holds tasks in several places ({', '.join(sorted(roots))}); "
             "unpack it and give one of these folders."
         )

@@ -11,14 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.senteval.similarity import (
-    EmbeddingError,
-    Encode,
-    cosine_scores,
-    pearson,
-    spearman,
-)
-from pipeline.senteval.sts_files import DataError, Pairs, read_sts_benchmark
+from pipeline.machine.errors import InputError
+from pipeline.senteval.similarity import Encode, cosine_scores, pearson, spearman
+from pipeline.senteval.sts_files import Pairs, read_sts_benchmark
 from pipeline.senteval.sts_tasks import STS_TASKS, StsData, read_sts
 
 if TYPE_CHECKING:
@@ -26,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STS_TASKS",
-    "DataError",
-    "EmbeddingError",
     "Encode",
     "Pairs",
     "StsData",
@@ -105,7 +98,7 @@ def score_sts(encode: Encode, data: StsData) -> TaskScore:
         data: From `read_sts`.
 
     Raises:
-        EmbeddingError: Embeddings are not finite, zero or all alike.
+        InputError: Embeddings are not finite, zero or all alike.
     """
     task, subsets = data.task, data.subsets
     everything = Pairs(
@@ -133,7 +126,7 @@ def score_sts(encode: Encode, data: StsData) -> TaskScore:
 
 def _subset_spearman(task: str, cosine: np.ndarray, subset: Pairs) -> float:
     if np.ptp(cosine) == 0:
-        raise EmbeddingError(
+        raise InputError(
             f"{task}/{subset.name}: all {len(subset)} pairs have the same cosine; "
             "a rank correlation needs at least two: check the encoder."
         )

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pipeline.machine.errors import InputError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 Split = Literal["train", "dev", "test"]
-
-
-class DataError(ValueError):
-    """Evaluation data is absent, incomplete or cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +37,13 @@ def check_folder(data: Path) -> None:
     """Refuses what is not SentEval's `downstream` folder, and names that where it lies below.
 
     Raises:
-        DataError: `data` is no folder, or the tasks' folders are in `downstream` below it.
+        InputError: `data` is no folder, or the tasks' folders are in `downstream` below it.
     """
     inner = data / "downstream"
     if not data.is_dir():
-        raise DataError(f"data: {data} is not a folder; give SentEval's `downstream` folder.")
+        raise InputError(f"data: {data} is not a folder; give SentEval's `downstream` folder.")
     if not (data / "STS").is_dir() and (inner / "STS").is_dir():
-        raise DataError(f"data: {data} holds no STS/, but {inner} does; give {inner}.")
+        raise InputError(f"data: {data} holds no STS/, but {inner} does; give {inner}.")
 
 
 def read_gold_and_input(folder: Path, subset: str) -> Pairs:
@@ -57,7 +55,7 @@ def read_gold_and_input(folder: Path, subset: str) -> Pairs:
     gold_path = folder / f"STS.gs.{subset}.txt"
     sentences, gold = _lines(input_path), _lines(gold_path)
     if len(sentences) != len(gold):
-        raise DataError(
+        raise InputError(
             f"{input_path} has {len(sentences)} lines and {gold_path.name} has {len(gold)}; "
             "each pair needs one gold line (empty if unscored): fetch the data again."
         )
@@ -77,7 +75,7 @@ def read_sts_benchmark(data: Path, split: Split) -> Pairs:
         split: Which of `sts-train.csv`, `sts-dev.csv` and `sts-test.csv` to read.
 
     Raises:
-        DataError: The file is absent, empty or malformed.
+        InputError: The file is absent, empty or malformed.
     """
     check_folder(data)
     path = data / "STS" / "STSBenchmark" / f"sts-{split}.csv"
@@ -95,7 +93,7 @@ def read_sick(path: Path) -> Pairs:
     header = lines[0].split("\t") if lines else []
     absent = [name for name in wanted if name not in header]
     if absent:
-        raise DataError(
+        raise InputError(
             f"{path}, line 1: the header lacks {', '.join(absent)}; "
             f"it must name {', '.join(wanted)}, separated by tabs."
         )
@@ -111,9 +109,9 @@ def _lines(path: Path) -> list[str]:
     try:
         text = path.read_bytes().decode("utf-8")
     except FileNotFoundError:
-        raise DataError(f"{path} is missing; restore it from SentEval's data.") from None
+        raise InputError(f"{path} is missing; restore it from SentEval's data.") from None
     except UnicodeDecodeError as error:
-        raise DataError(
+        raise InputError(
             f"{path}: byte {error.start} is not UTF-8; restore the file as SentEval has it."
         ) from None
     lines = text.split("\n")
@@ -125,7 +123,7 @@ def _lines(path: Path) -> list[str]:
 def _columns(line: str, least: int, path: Path, number: int) -> list[str]:
     columns = line.split("\t")
     if len(columns) < least:
-        raise DataError(
+        raise InputError(
             f"{path}, line {number}: {len(columns)} tab-separated columns, expected {least}; "
             "restore the file as SentEval has it."
         )
@@ -138,7 +136,7 @@ def _score(text: str, path: Path, number: int) -> float:
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
-        raise DataError(
+        raise InputError(
             f"{path}, line {number}: the score {text!r} is not a finite number; correct the line."
         )
     return score
@@ -146,7 +144,7 @@ def _score(text: str, path: Path, number: int) -> float:
 
 def _pairs(name: str, rows: list[tuple[str, str, float]], path: Path) -> Pairs:
     if len({score for _, _, score in rows}) < 2:
-        raise DataError(
+        raise InputError(
             f"{path}: {len(rows)} scored pairs without two different scores; "
             "a rank correlation needs at least two, so restore the file."
         )

@@ -56,7 +56,7 @@ def read_sts(data: Path, task: str) -> StsData:
         task: One of `STS_TASKS`.
 
     Raises:
-        DataError: A file is missing, cut short or malformed.
+        InputError: A file is missing, cut short or malformed.
     """
     label = check(data, task)
     folder = data / STS_FOLDERS[task]

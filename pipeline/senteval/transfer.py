@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.classifier import classify
-from pipeline.senteval.similarity import EmbeddingError
-from pipeline.senteval.sts_files import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,8 +86,8 @@ def score_transfer(
         advance: Told the share of the classifiers' work whenever some has been done.
 
     Raises:
-        DataError: Too few rows of a class for the folds.
-        EmbeddingError: Embeddings are not finite or all alike.
+        InputError: Too few rows of a class for the folds, or embeddings that are not finite or all
+            alike.
     """
     start = time.perf_counter()
     features = transfer_features(encode, data)
@@ -97,7 +96,7 @@ def score_transfer(
     try:
         outcome = classify(features, labels, method, advance)
     except ValueError as error:
-        raise DataError(f"{data.task}: {error}") from error
+        raise InputError(f"{data.task}: {error}") from error
     return TransferScore(
         task=data.task,
         accuracy=outcome.accuracy,
@@ -137,19 +136,19 @@ def _pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _checked(embeddings: np.ndarray, count: int, task: str) -> np.ndarray:
     if embeddings.ndim != 2 or embeddings.shape[0] != count:
-        raise EmbeddingError(
+        raise InputError(
             f"{task}: the encoder gave an array of shape {embeddings.shape} for {count} sentences; "
             f"it must be ({count}, D)."
         )
     embeddings = embeddings.astype(np.promote_types(embeddings.dtype, np.float32), copy=False)
     infinite = int((~np.isfinite(embeddings).all(axis=1)).sum())
     if infinite:
-        raise EmbeddingError(
+        raise InputError(
             f"{task}: {infinite} of {count} embeddings are not finite; "
             "the encoder has diverged: train it again with a lower learning rate."
         )
     if np.ptp(embeddings, axis=0).max() <= COLLAPSED_RANGE * np.abs(embeddings).max():
-        raise EmbeddingError(
+        raise InputError(
             f"{task}: the embeddings of all {count} sentences are the same; "
             "the encoder has collapsed: train it again."
         )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.known import Label, check
-from pipeline.senteval.sts_files import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -71,7 +71,7 @@ def read_transfer(data: Path, task: str) -> TransferData:
         task: One of `TRANSFER_TASKS`.
 
     Raises:
-        DataError: A file is missing, cut short or malformed.
+        InputError: A file is missing, cut short or malformed.
     """
     label = check(data, task)
     folder = data / TRANSFER_FOLDERS[task]
@@ -98,7 +98,7 @@ def _trec_lines(path: Path) -> Iterator[Example]:
         classes, _, question = line.strip().partition(" ")
         coarse = classes.partition(":")[0]
         if coarse not in TREC_CLASSES or ":" not in classes:
-            raise DataError(
+            raise InputError(
                 f"{path}, line {number}: {classes[:20]!r} is not a class; "
                 f"it must start with one of {', '.join(TREC_CLASSES)} and a colon."
             )
@@ -157,7 +157,7 @@ def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
     try:
         text = path.read_bytes().decode(encoding)
     except UnicodeDecodeError as error:
-        raise DataError(
+        raise InputError(
             f"{path}: byte {error.start} is not UTF-8; restore the file as SentEval has it."
         ) from None
     yield from enumerate(text.removesuffix("\n").split("\n"), start=1)
@@ -166,7 +166,7 @@ def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
 def _columns(line: str, count: int, path: Path, number: int) -> list[str]:
     columns = line.strip().split("\t")
     if len(columns) < count:
-        raise DataError(
+        raise InputError(
             f"{path}, line {number}: {len(columns)} tab-separated columns, expected {count}; "
             "restore the file as SentEval has it."
         )
@@ -175,5 +175,5 @@ def _columns(line: str, count: int, path: Path, number: int) -> list[str]:
 
 def _label(text: str, path: Path, number: int) -> int:
     if text not in {"0", "1"}:
-        raise DataError(f"{path}, line {number}: the label {text!r} must be 0 or 1.")
+        raise InputError(f"{path}, line {number}: the label {text!r} must be 0 or 1.")
     return int(text)

@@ -19,14 +19,11 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import writing
 from pipeline.training.random_state import State, set_random_state
 
 NAMES = ("last.pt", "best.pt")
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that cannot be read."""
 
 
 @dataclass
@@ -103,7 +100,7 @@ class Checkpoints:
         """What the last `save` wrote, if there is a best step beside it; for `resume`.
 
         Raises:
-            CheckpointError: the checkpoint is damaged.
+            InputError: the checkpoint is damaged.
         """
         state = self._read("last.pt")
         return None if self._read("best.pt") is None else state
@@ -112,7 +109,7 @@ class Checkpoints:
         """Put the best step's weights into the transformer."""
         state = self._read("best.pt")
         if state is None:
-            raise CheckpointError(
+            raise InputError(
                 f"{self.folder / 'best.pt'}: gone or of another run; train again, one run a folder."
             )
         transformer.load_state_dict(state["transformer"])
@@ -144,7 +141,7 @@ class Checkpoints:
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
             return state if state["key"] == self.key else None
         except Exception as error:  # torch.load raises a dozen kinds
-            raise CheckpointError(
+            raise InputError(
                 f"{path}: damaged ({type(error).__name__}); delete {self.folder} to start the "
                 "run anew."
             ) from error

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from pipeline.machine.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,21 +21,17 @@ if TYPE_CHECKING:
 _SHAPES = 32
 
 
-class CompileError(ValueError):
-    """Compiling was asked for where there is no compiler."""
-
-
 def compiles(asked: Compile, device: torch.device) -> bool:
     """Whether to compile: `auto` does on CUDA, where launching kernels one by one is what costs.
 
     Raises:
-        CompileError: `on`, but what compiles for the device is missing.
+        InputError: `on`, but what compiles for the device is missing.
     """
     if asked == "off" or (asked == "auto" and device.type != "cuda"):
         return False
     missing = _missing(device)
     if missing and asked == "on":
-        raise CompileError(
+        raise InputError(
             f"train.compile: on, but {missing}; install it, or set auto, which goes without."
         )
     return not missing

@@ -9,17 +9,14 @@ import numpy as np
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.senteval.similarity import EmbeddingError, cosine_scores, spearman
+from pipeline.machine.errors import CollapseError, InputError
+from pipeline.senteval.similarity import cosine_scores, spearman
 from pipeline.senteval.sts_files import Pairs
 
 # Root mean squared distance of unit embeddings from their mean; pretrained BERT has 0.3 to 0.9.
 COLLAPSED_SPREAD = 1e-3
 # Rows of a forward pass on an accelerator: enough for arithmetic, not launching, to take the time.
 _ROWS = 512
-
-
-class CollapseError(RuntimeError):
-    """The embeddings carry no information any more."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class DevSet:
             encoder.model.train(mode=False)
             try:
                 return spearman(cosine_scores(encode, self.pairs), self.pairs.gold)
-            except EmbeddingError as error:
+            except InputError as error:
                 raise CollapseError(str(error)) from error
             finally:
                 encoder.model.train()

@@ -12,7 +12,8 @@ from pipeline.config.schema import BackboneParams, Params, TrainParams
 from pipeline.data.prepared import Meta
 from pipeline.encoder.encoder import locate
 from pipeline.encoder.version import folder_version
-from pipeline.machine.settings import ConfigError, unknown
+from pipeline.machine.errors import ConfigError
+from pipeline.machine.settings import unknown
 from pipeline.objectives import Objective
 
 # Of NumPy's and scikit-learn's seeds.
@@ -68,6 +69,14 @@ class Identity:
             "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
         }
 
+    def why_collapsed(self, reason: str) -> str:
+        """The sentence for a run whose embeddings became equal or not finite."""
+        return (
+            f"{self.name} with seed {self.seed} collapsed: {reason.rstrip('.')}. Try a lower "
+            f"learning rate (now {self.settings.learning_rate}), or another margin, temperature or "
+            f"coefficient (now {self.objective.hyperparameters!r}); no encoder was written."
+        )
+
 
 def identify(
     params: Params, name: str, seed: int, prepared: Path, replaced: Mapping[str, Any] | None = None
@@ -79,7 +88,7 @@ def identify(
         name: of the objective there.
         seed: of head, dropout and data order.
         prepared: folder of the prepare stage.
-        replaced: settings of `train` that this run has otherwise.
+        replaced: settings of `train` that this run has otherwise, where they are not None.
 
     Raises:
         ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from pipeline.config.schema import TrainParams
-from pipeline.objectives import NonFiniteEmbeddingsError, Objective
+from pipeline.machine.errors import CollapseError
+from pipeline.objectives import Objective
 from pipeline.training.checkpoint import Progress
 from pipeline.training.curves import BATCH
 from pipeline.training.dynamics import dynamics, named
@@ -48,12 +49,12 @@ class Monitor:
             The curve's row at the last step, which must have been seen, without its dev score.
 
         Raises:
-            NonFiniteEmbeddingsError: a loss since the last reading was not finite.
+            CollapseError: a loss since the last reading was not finite.
         """
         rows = [(step, named(numbers)) for step, numbers in self._seen]
         loss = float(self._losses) / (progress.step - progress.evaluated_step)
         if not math.isfinite(loss):
-            raise NonFiniteEmbeddingsError(
+            raise CollapseError(
                 f"embeddings became NaN or infinite between steps {progress.evaluated_step} and "
                 f"{progress.step}"
             )

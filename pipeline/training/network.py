@@ -13,14 +13,11 @@ from transformers import PreTrainedModel
 from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
 from pipeline.data.batches import rounded_up
 from pipeline.encoder.encoder import SentenceEncoder, pool
+from pipeline.machine.errors import InputError
 from pipeline.training.first_token import only_first_token
 
 # Rows of one forward pass on a CPU: enough to keep its cores busy, few enough to be of like length.
 _ROWS_OF_LIKE_LENGTH = 64
-
-
-class BackboneError(ValueError):
-    """A backbone that cannot be trained with dropout as augmentation."""
 
 
 class TrainingNetwork(nn.Module):
@@ -78,8 +75,7 @@ def build(
     """The backbone as encoder on the device, and the network around it that is trained.
 
     Raises:
-        EncoderError: no backbone that can be loaded.
-        BackboneError: one that cannot be trained so.
+        InputError: no backbone that can be loaded, or one that cannot be trained so.
     """
     encoder = SentenceEncoder.load(backbone.source, str(device), backbone.pooling)
     refuse_without_dropout(encoder, backbone.source)
@@ -129,7 +125,7 @@ def refuse_without_dropout(encoder: SentenceEncoder, source: str) -> None:
     """Encode one sentence twice in training mode: equal results mean equal views.
 
     Raises:
-        BackboneError: no dropout acts.
+        InputError: no dropout acts.
     """
     model = encoder.model
     inputs = encoder.tokenizer(["two views of one sentence"], return_tensors="pt").to(model.device)
@@ -141,7 +137,7 @@ def refuse_without_dropout(encoder: SentenceEncoder, source: str) -> None:
         first, second = (model(**inputs).last_hidden_state for _ in range(2))
     model.train(was_training)
     if torch.equal(first, second):
-        raise BackboneError(
+        raise InputError(
             f"backbone.source: {source} has no dropout, so both views of a sentence would be "
             "equal; set hidden_dropout_prob (or its like) above 0 in its config.json, or take "
             "another backbone."
@@ -152,12 +148,12 @@ def freeze_embeddings(encoder: SentenceEncoder, source: str) -> None:
     """Stop training the embedding tables and their LayerNorm.
 
     Raises:
-        BackboneError: the model keeps them elsewhere than BERT and RoBERTa do.
+        InputError: the model keeps them elsewhere than BERT and RoBERTa do.
     """
     try:
         embeddings = encoder.model.get_submodule("embeddings")
     except AttributeError as error:
-        raise BackboneError(
+        raise InputError(
             f"train.freeze_embeddings: {source} is a {type(encoder.model).__name__}, which has no "
             "part named embeddings; set it to false."
         ) from error

@@ -1,9 +1,16 @@
 """Where a training run reads and writes, and the refusal of places that it must not replace."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from __future__ import annotations
 
-from pipeline.machine.files import WriteError, check_apart, check_writable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from pipeline.machine.errors import WriteError
+from pipeline.machine.files import check_apart, check_writable
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,11 @@ class Places:
     curve: Path
     dynamics: Path
     checkpoints: Path
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Places:
+        """The places that the command line names."""
+        return cls(*(getattr(options, field.name) for field in fields(cls)))
 
     def check(self) -> None:
         """Refuse what cannot be written, or holds what no training wrote.

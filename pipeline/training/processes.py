@@ -21,6 +21,7 @@ from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from pipeline.machine.device import describe
+from pipeline.machine.errors import InputError, OtherProcessError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,19 +29,10 @@ if TYPE_CHECKING:
 # What one process does while the others wait (evaluating, writing) may take as long as it needs;
 # torchrun itself ends all when one has died.
 _PATIENCE = timedelta(days=2)
-
-# How long the others let the first process speak, which may have begun to import after them.
-_HEAD_START = 30.0
+# Seconds that the first process may need longer than another one to come to the same error.
+_FIRST_SPEAKS = 30.0
 
 T = TypeVar("T")
-
-
-class ProcessesError(ValueError):
-    """A number of processes that does not suit the batch or the machine."""
-
-
-class OtherProcessError(RuntimeError):
-    """The first process has stopped and said why; this one has nothing to add."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +60,10 @@ class Processes:
         """Refuse a batch that cannot be shared out evenly.
 
         Raises:
-            ProcessesError: its size is no multiple of the number of processes.
+            InputError: its size is no multiple of the number of processes.
         """
         if batch_size % self.count:
-            raise ProcessesError(
+            raise InputError(
                 f"train.batch_size: must be a multiple of the {self.count} processes that torchrun "
                 f"has started, got {batch_size}."
             )
@@ -143,6 +135,26 @@ class Processes:
             dist.broadcast_object_list(message, src=0, group=self.control)
         return message[1]  # type: ignore[no-any-return]
 
+    def alike(self, work: Callable[[], T]) -> T:
+        """What `work` returns; it is done in every process, and exchanges nothing.
+
+        Of several processes that fail with one sentence, the first of them raises it.
+
+        Raises:
+            OtherProcessError: the work has failed elsewhere, where it is raised.
+        """
+        error: ValueError | OSError | None = None
+        try:
+            result = work()
+        except (ValueError, OSError) as failure:
+            error = failure
+        sentences = self.collected(None if error is None else str(error))
+        if error is not None and str(error) not in sentences[: self.rank]:
+            raise error
+        if any(sentence is not None for sentence in sentences):
+            raise OtherProcessError
+        return result
+
     def collected(self, own: T) -> list[T]:
         """Every process's object, by rank; it must be picklable."""
         if self.count == 1:
@@ -150,6 +162,21 @@ class Processes:
         everyone: list[Any] = [None] * self.count
         dist.all_gather_object(everyone, own, group=self.control)
         return everyone
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Errors of the block, which all processes of a machine meet alike, are said by its first one.
+
+    The others wait until torchrun ends them, as it does when the first one has failed. One that
+    waits in vain has met the error alone and says so itself.
+    """
+    try:
+        yield
+    except (ValueError, OSError):
+        if os.environ.get("LOCAL_RANK", "0") != "0":
+            time.sleep(_FIRST_SPEAKS)
+        raise
 
 
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
@@ -163,21 +190,6 @@ ALONE = Processes()
 
 
 @contextmanager
-def first_speaks() -> Iterator[None]:
-    """What every process finds before they meet, as a mistake in params.yaml, only the first says.
-
-    The others wait with theirs: torchrun ends them when the first has ended. Where it has not, the
-    mistake is theirs alone, and they say it.
-    """
-    try:
-        yield
-    except (ValueError, OSError):
-        if os.environ.get("RANK", "0") != "0":
-            time.sleep(_HEAD_START)
-        raise
-
-
-@contextmanager
 def joining(device: str) -> Iterator[Processes]:
     """Meet the other processes that torchrun has started; alone where it has not.
 
@@ -185,7 +197,7 @@ def joining(device: str) -> Iterator[Processes]:
         device: as in params.yaml; `cpu` leaves GPUs alone.
 
     Raises:
-        ProcessesError: this machine has fewer GPUs than processes.
+        InputError: this machine has fewer GPUs than processes.
     """
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
@@ -194,7 +206,7 @@ def joining(device: str) -> Iterator[Processes]:
     local_rank = int(os.environ["LOCAL_RANK"])
     gpus = 0 if device == "cpu" else torch.cuda.device_count()
     if 0 < gpus <= local_rank:
-        raise ProcessesError(
+        raise InputError(
             f"torchrun: process {local_rank} of this machine has no GPU of its own, there are "
             f"{gpus}; give --nproc-per-node {gpus}."
         )

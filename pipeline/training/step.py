@@ -55,7 +55,7 @@ class Step:
         """Prepare a network, which lies on its device already.
 
         Raises:
-            CompileError: see `compiles`.
+            InputError: see `compiles`.
         """
         device = network.device
         self._device, self._processes = device, processes

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.encoder.folder import EncoderError
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from pipeline.machine.files import replacing
 from serve.encoders.exported import Description, Exported, ExportError, Golden, pad
 from serve.encoders.golden import TEXTS
@@ -30,11 +30,11 @@ def export(encoder: Path, place: Path) -> Path:
     """Export an encoder into `place`/<version>, unless that is there already.
 
     Raises:
-        EncoderError: the folder is no encoder.
+        InputError: the folder is no encoder.
         ExportError: it cannot be exported.
     """
     if not encoder.is_dir():
-        raise EncoderError("there is no such folder.")
+        raise InputError("there is no such folder.")
     target = place / folder_version(encoder)
     try:
         Exported.load(target)
@@ -108,14 +108,14 @@ def declared_dimensions(encoder: Path, dimension: int) -> tuple[int, ...]:
     The key `matryoshka_dimensions` is the one that vLLM and several published models use.
 
     Raises:
-        EncoderError: the list is none of whole numbers up to D.
+        InputError: the list is none of whole numbers up to D.
     """
     config = json.loads((encoder / "config.json").read_text(encoding="utf-8"))
     listed = config.get("matryoshka_dimensions", [])
     if not isinstance(listed, list) or not all(
         type(size) is int and 0 < size <= dimension for size in listed
     ):
-        raise EncoderError(
+        raise InputError(
             f"{encoder / 'config.json'}: matryoshka_dimensions must be a list of whole numbers "
             f"from 1 to {dimension}, got {listed!r}."
         )

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.encoder.folder import EncoderError
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from serve.encoders.backends import Backend, choose
 from serve.encoders.exported import Exported, ExportError
 from serve.encoders.exporting import export_missing
@@ -141,7 +141,7 @@ class Registry:
     def _load(self, name: str, folder: Path) -> None:
         begun = time.perf_counter()
         if not self._seen[name]:
-            raise EncoderError(f"{folder}: there is no such folder, or nothing in it.")
+            raise InputError(f"{folder}: there is no such folder, or nothing in it.")
         version = folder_version(folder)
         old = self.encoders.get(name)
         if old is not None and old.version == version:

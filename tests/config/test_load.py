@@ -11,7 +11,8 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from pipeline.config import load as config
-from pipeline.machine.settings import ConfigError, shown
+from pipeline.machine.errors import ConfigError
+from pipeline.machine.settings import shown
 from pipeline.objectives import OBJECTIVES
 from tests.tiny import MISSING, ROOT, SETTINGS, settings, write_params
 

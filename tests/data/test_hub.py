@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.data.hub import HubError, fetch, is_file
+from pipeline.data.hub import fetch, is_file
+from pipeline.machine.errors import InputError
 
 
 @pytest.mark.parametrize("name", ["owner/name/file.txt", "owner/name/a/b/file.tar"])
@@ -18,5 +19,7 @@ def test_a_file_of_a_data_set_is_one(name: str) -> None:
 )
 def test_anything_else_is_none(name: str) -> None:
     assert not is_file(name)
-    with pytest.raises(HubError, match="is no file on the hub; name one as hf://datasets/<owner>"):
+    with pytest.raises(
+        InputError, match="is no file on the hub; name one as hf://datasets/<owner>"
+    ):
         fetch(name, None)

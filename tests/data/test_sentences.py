@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.data.sentences import FORMATS, Corpus, CorpusError, read
+from pipeline.data.sentences import FORMATS, Corpus, read
+from pipeline.machine.errors import InputError
 
 SEPARATORS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 SENTENCES = [
@@ -123,7 +124,7 @@ def test_any_lines_come_back_stripped_distinct_and_counted(
     stripped = [row.strip() for row in rows]
     kept = list(dict.fromkeys(row for row in stripped if row))
     if not kept:
-        with pytest.raises(CorpusError, match="empty"):
+        with pytest.raises(InputError, match="empty"):
             read_file(path)
         return
     corpus = read_file(path)
@@ -136,10 +137,10 @@ def test_a_wrong_path_names_the_nearest_file(tmp_path: Path) -> None:
     (tmp_path / "corpus.txt").write_text("a\n")
     (tmp_path / "other.parquet").write_text("")
     with pytest.raises(
-        CorpusError, match=r"'.*corpsu\.txt' does not exist; did you mean '.*corpus\.txt'\?$"
+        InputError, match=r"'.*corpsu\.txt' does not exist; did you mean '.*corpus\.txt'\?$"
     ):
         read_file(tmp_path / "corpsu.txt")
-    with pytest.raises(CorpusError, match="does not exist; give a local file or hf://datasets/"):
+    with pytest.raises(InputError, match="does not exist; give a local file or hf://datasets/"):
         read_file(tmp_path / "zzz")
 
 
@@ -194,7 +195,7 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_place(
 ) -> None:
     path = tmp_path / (f"corpus{name}" if name.startswith(".") else name)
     path.write_bytes(content)
-    with pytest.raises(CorpusError, match=message):
+    with pytest.raises(InputError, match=message):
         read_file(path)
 
 
@@ -202,36 +203,36 @@ def test_a_parquet_file_without_the_column_or_damaged_is_refused(tmp_path: Path)
     path = tmp_path / "corpus.parquet"
     content = as_parquet(["a", "b"])
     path.write_bytes(content)
-    with pytest.raises(CorpusError, match=r"no column 'sentence'; .* one of 'id', 'text'"):
+    with pytest.raises(InputError, match=r"no column 'sentence'; .* one of 'id', 'text'"):
         read_file(path, column="sentence")
-    with pytest.raises(CorpusError, match="row 1: 'id' is of type int; it must be a string"):
+    with pytest.raises(InputError, match="row 1: 'id' is of type int; it must be a string"):
         read_file(path, column="id")
     path.write_bytes(content[:-20])
-    with pytest.raises(CorpusError, match=r"is no readable Parquet file .*; fetch it again"):
+    with pytest.raises(InputError, match=r"is no readable Parquet file .*; fetch it again"):
         read_file(path)
 
 
 def test_a_folder_another_address_and_a_revision_of_a_local_file_are_refused(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(CorpusError, match="is a folder; name one file in it"):
+    with pytest.raises(InputError, match="is a folder; name one file in it"):
         read_file(tmp_path)
     for source in ("https://example.org/a.txt", "hf://datasets/owner/name@main/a.txt"):
-        with pytest.raises(CorpusError, match="is no source; give a local file or hf://datasets/"):
+        with pytest.raises(InputError, match="is no source; give a local file or hf://datasets/"):
             read_file(source)
-    with pytest.raises(CorpusError, match="only hf://datasets/ sources have revisions"):
+    with pytest.raises(InputError, match="only hf://datasets/ sources have revisions"):
         read_file(tmp_path / "corpus.txt", revision="main")
 
 
 def test_a_hub_out_of_reach_says_what_to_do(hub: Path) -> None:
-    with pytest.raises(CorpusError, match=r"at revision 'v1' \(.*\); check name and connection"):
+    with pytest.raises(InputError, match=r"at revision 'v1' \(.*\); check name and connection"):
         read_file("hf://datasets/owner/other/corpus.txt", revision="v1")
 
 
 def test_a_file_missing_in_a_data_set_is_one_short_sentence(hub: Path) -> None:
     (hub / "corpus.txt").write_text("a\n")
     with pytest.raises(
-        CorpusError, match="FileNotFoundError: no such file there, or no access"
+        InputError, match="FileNotFoundError: no such file there, or no access"
     ) as caught:
         read_file("hf://datasets/owner/name/corpsu.txt")
     assert len(str(caught.value)) < 250
@@ -248,7 +249,7 @@ def test_a_library_that_is_not_installed_is_named(
     monkeypatch.chdir(tmp_path)
     Path("a.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(CorpusError, match=rf"`{module}`; .* pip install -e '\.\[pipeline\]'"):
+    with pytest.raises(InputError, match=rf"`{module}`; .* pip install -e '\.\[pipeline\]'"):
         read_file(source)
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.data.tokens import TokenArrays, TokensError, id_type
+from pipeline.data.tokens import TokenArrays, id_type
+from pipeline.machine.errors import InputError
 
 SENTENCES = [[2, 9, 3], [], [2, 7, 8, 9, 3], [2, 3]]
 AGAIN = r"; run `python -m pipeline\.prepare` again\."
@@ -76,7 +77,7 @@ def test_indices_count_from_both_ends_and_stop_there(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["ids.npy", "offsets.npy"])
 def test_a_missing_file_is_named(name: str, folder: Path) -> None:
     (folder / name).unlink()
-    with pytest.raises(TokensError, match=f"{name}: does not exist{AGAIN}"):
+    with pytest.raises(InputError, match=f"{name}: does not exist{AGAIN}"):
         TokenArrays.load(folder)
 
 
@@ -85,7 +86,7 @@ def test_a_missing_file_is_named(name: str, folder: Path) -> None:
 def test_a_file_cut_short_is_named(name: str, kept: int, folder: Path) -> None:
     path = folder / name
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(TokensError, match=f"{name}: is damaged or cut short{AGAIN}"):
+    with pytest.raises(InputError, match=f"{name}: is damaged or cut short{AGAIN}"):
         TokenArrays.load(folder)
 
 
@@ -105,5 +106,5 @@ def test_files_at_odds_are_refused(
     name: str, content: np.ndarray[Any, Any], message: str, folder: Path
 ) -> None:
     np.save(folder / name, content)
-    with pytest.raises(TokensError, match=f"{message}.*{AGAIN}"):
+    with pytest.raises(InputError, match=f"{message}.*{AGAIN}"):
         TokenArrays.load(folder)

@@ -24,9 +24,9 @@ from transformers import (
 )
 
 from pipeline.encoder.encoder import SentenceEncoder, _positions, pool
-from pipeline.encoder.folder import EncoderError, Pooling
+from pipeline.encoder.folder import Pooling
 from pipeline.encoder.version import folder_version
-from pipeline.machine.files import WriteError
+from pipeline.machine.errors import InputError, WriteError
 from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
 
 if TYPE_CHECKING:
@@ -154,12 +154,12 @@ class TestEncode:
         assert embeddings.dtype == np.float32
 
     def test_one_text_instead_of_a_list_is_refused(self, tiny_bert: Path) -> None:
-        with pytest.raises(EncoderError, match="expected a list of texts, got one: 'A sentence"):
+        with pytest.raises(InputError, match="expected a list of texts, got one: 'A sentence"):
             load(tiny_bert).encode("A sentence.")
 
     @pytest.mark.parametrize("batch_size", [0, -1])
     def test_a_batch_size_below_one_is_refused(self, tiny_bert: Path, batch_size: int) -> None:
-        with pytest.raises(EncoderError, match=f"must be 1 or more, got {batch_size}"):
+        with pytest.raises(InputError, match=f"must be 1 or more, got {batch_size}"):
             load(tiny_bert).encode(["A sentence."], batch_size)
 
     def test_a_maximum_length_above_the_models_is_lowered(self, tiny: Path, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_what_is_no_encoder_is_refused_in_one_sentence(
     own: Path, spoil: Callable[[Path], object], message: str
 ) -> None:
     spoil(own)
-    with pytest.raises(EncoderError, match=message) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         load(own)
     assert str(caught.value).startswith(str(own))
     assert str(caught.value).endswith(".")

@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from pipeline.encoder.folder import EncoderError, Layout, Pooling, longest_sentence
+from pipeline.encoder.folder import Layout, Pooling, longest_sentence
+from pipeline.machine.errors import InputError
 
 KINDS = ["Transformer", "Pooling"]
 
@@ -67,7 +68,7 @@ def test_old_and_new_spellings_of_pooling_are_read(
 def test_another_pooling_is_refused_by_name(
     tmp_path: Path, settings: dict[str, Any], named: str
 ) -> None:
-    with pytest.raises(EncoderError, match=f"cannot use pooling {named}.*one of cls, mean, max"):
+    with pytest.raises(InputError, match=f"cannot use pooling {named}.*one of cls, mean, max"):
         Layout.read(write(tmp_path, KINDS, settings), "cls")
 
 
@@ -83,7 +84,7 @@ def test_modules_are_known_by_their_last_name(tmp_path: Path, prefix: str) -> No
 )
 def test_other_modules_are_refused_by_name(tmp_path: Path, kinds: list[str]) -> None:
     named = ", ".join(kinds) or "none"
-    with pytest.raises(EncoderError, match=f"cannot use modules {named}; Triad reads"):
+    with pytest.raises(InputError, match=f"cannot use modules {named}; Triad reads"):
         Layout.read(write(tmp_path, kinds, {"pooling_mode": "cls"}), "cls")
 
 
@@ -102,7 +103,7 @@ def test_a_default_prompt_is_refused(tmp_path: Path) -> None:
     path.write_text('{"prompts": {"q": "query: "}, "default_prompt_name": null}', encoding="utf-8")
     assert Layout.read(tmp_path, "cls") == Layout("cls")
     path.write_text('{"prompts": {"q": "query: "}, "default_prompt_name": "q"}', encoding="utf-8")
-    with pytest.raises(EncoderError, match="puts the prompt 'q' before every text"):
+    with pytest.raises(InputError, match="puts the prompt 'q' before every text"):
         Layout.read(tmp_path, "cls")
 
 
@@ -111,7 +112,7 @@ def test_a_default_prompt_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: bytes) -> None:
     write(tmp_path, KINDS, {"pooling_mode": "cls"})
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(EncoderError, match=rf"{name}: (not readable as JSON|expected a JSON)"):
+    with pytest.raises(InputError, match=rf"{name}: (not readable as JSON|expected a JSON)"):
         Layout.read(tmp_path, "cls")
 
 
@@ -120,9 +121,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, content: bytes) -> N
 )
 def test_a_module_without_type_and_path_is_shown(tmp_path: Path, module: object) -> None:
     (tmp_path / "modules.json").write_text(json.dumps([module]), encoding="utf-8")
-    with pytest.raises(
-        EncoderError, match=r"modules\.json: .* is no module with a type and a path"
-    ):
+    with pytest.raises(InputError, match=r"modules\.json: .* is no module with a type and a path"):
         Layout.read(tmp_path, "cls")
 
 
@@ -131,7 +130,7 @@ def test_a_maximum_length_that_is_no_length_is_refused(tmp_path: Path, length: o
     write(tmp_path, KINDS, {"pooling_mode": "cls"})
     text = json.dumps({"max_seq_length": length})
     (tmp_path / "sentence_bert_config.json").write_text(text, encoding="utf-8")
-    with pytest.raises(EncoderError, match="max_seq_length must be a whole number above 0 or null"):
+    with pytest.raises(InputError, match="max_seq_length must be a whole number above 0 or null"):
         Layout.read(tmp_path, "cls")
 
 
@@ -146,12 +145,12 @@ def test_a_sentence_has_no_more_tokens_than_asked_for_and_than_positions(
 
 
 def test_no_limit_at_all_is_refused() -> None:
-    with pytest.raises(EncoderError, match=r"^encoder: neither its model nor its tokenizer says"):
+    with pytest.raises(InputError, match=r"^encoder: neither its model nor its tokenizer says"):
         longest_sentence(Path("encoder"), 10**30, None, special=2)
 
 
 def test_a_length_without_room_for_a_word_is_refused() -> None:
-    with pytest.raises(EncoderError, match="length of 2 leaves no room beside 2 special tokens"):
+    with pytest.raises(InputError, match="length of 2 leaves no room beside 2 special tokens"):
         longest_sentence(Path("encoder"), 2, 64, special=2)
 
 
@@ -159,5 +158,5 @@ def test_a_length_without_room_for_a_word_is_refused() -> None:
 def test_an_unknown_pooling_is_refused(tmp_path: Path, modules: bool) -> None:
     if modules:
         write(tmp_path, KINDS, {"pooling_mode": "cls"})
-    with pytest.raises(EncoderError, match="no such pooling 'avg'; give cls, mean, max"):
+    with pytest.raises(InputError, match="no such pooling 'avg'; give cls, mean, max"):
         Layout.read(tmp_path, "avg")  # type: ignore[arg-type]

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.encoder.record import Origin, OriginError, read_origin
+from pipeline.encoder.record import Origin, read_origin
+from pipeline.machine.errors import InputError
 
 
 def test_a_record_names_objective_seed_and_best_step(tmp_path: Path) -> None:
@@ -24,5 +25,5 @@ def test_without_a_record_others_made_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["{", "[]", '"text"', '{"best": 3}', '{"best": null}'])
 def test_what_no_training_wrote_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "triad.json").write_text(content)
-    with pytest.raises(OriginError, match=r"triad\.json is no record of a training run"):
+    with pytest.raises(InputError, match=r"triad\.json is no record of a training run"):
         read_origin(tmp_path)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.grid_search.completion import CutOffError, complete
+from pipeline.grid_search.completion import complete
 from pipeline.grid_search.outcomes import Outcome, State
+from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
     from pipeline.grid_search.outcomes import Outcomes
@@ -67,7 +68,7 @@ def test_a_cell_that_is_cut_off_meanwhile_is_queued_again_once() -> None:
     assert {outcome.state for outcome in outcomes.values()} == {State.FINISHED}
     assert fake.queued == ["a", "b", "a"]
     fake = Fake(lambda name: Outcome(State.CUT_OFF))
-    with pytest.raises(CutOffError, match="2 of 2 cells were cut off twice, first a"):
+    with pytest.raises(InputError, match="2 of 2 cells were cut off twice, first a"):
         complete(CELLS, fake, ignore)
     assert fake.queued == ["a", "b", "a", "b"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.machine.errors import WriteError
 from pipeline.machine.files import (
-    WriteError,
     check_apart,
     check_writable,
     replacing,
@@ -89,6 +89,13 @@ class TestFiles:
         with pytest.raises(WriteError, match="b: cannot be written"):
             write_together({tmp_path / "a": b"new", tmp_path / "file" / "b": b"new"})
         assert contents(tmp_path) == {"a": b"old", "file": b""}
+
+    def test_a_folder_in_the_place_of_one_costs_none_of_the_others(self, tmp_path: Path) -> None:
+        write_atomically(tmp_path / "a", b"old")
+        (tmp_path / "b").mkdir()
+        with pytest.raises(WriteError, match=r"b is a folder; name a file\.$"):
+            write_together({tmp_path / "a": b"new", tmp_path / "b": b"new"})
+        assert contents(tmp_path) == {"a": b"old"}
 
     def test_several_are_written_with_their_folders(self, tmp_path: Path) -> None:
         write_together({tmp_path / "a": b"1", tmp_path / "new" / "b": b"2"})

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import gc
-import subprocess
-import sys
+import argparse
 from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
 from pipeline import compare, evaluate, prepare, train
-from pipeline.machine.stage import run_stage
-from tests.tiny import ROOT
+from pipeline.machine.errors import OtherProcessError
+from pipeline.machine.stage import parser, run_stage, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+NO_OPTIONS = argparse.Namespace()
 
 
 def failing(error: BaseException) -> Callable[..., None]:
@@ -36,26 +37,34 @@ def failing(error: BaseException) -> Callable[..., None]:
 def test_what_can_be_explained_is_one_sentence(
     capsys: pytest.CaptureFixture[str], error: BaseException, code: int, sentence: str
 ) -> None:
-    assert run_stage("name", failing(error)) == code
+    assert run_stage("name", failing(error), NO_OPTIONS) == code
     assert capsys.readouterr() == ("", sentence)
 
 
 def test_too_little_memory_is_told_what_to_lower(capsys: pytest.CaptureFixture[str]) -> None:
     error = torch.OutOfMemoryError("CUDA out of memory.\nMore about it")
-    assert run_stage("train", failing(error)) == 1
+    assert run_stage("train", failing(error), NO_OPTIONS) == 1
     sentence = capsys.readouterr().err
     assert sentence.startswith("train: the device's memory is too small (CUDA out of memory); ")
     assert "lower train.batch_size" in sentence
 
 
-def test_nothing_wrong_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_stage("name", lambda: None) == 0
+def test_what_another_process_has_said_is_not_said_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_stage("name", failing(OtherProcessError()), NO_OPTIONS) == 1
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_mistake_of_ours_keeps_its_traceback() -> None:
-    with pytest.raises(TypeError, match="a mistake"):
-        run_stage("name", failing(TypeError("a mistake")))
+def test_nothing_wrong_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_stage("name", lambda _: None, NO_OPTIONS) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("mistake", [TypeError("a mistake"), RuntimeError("a mistake")])
+def test_a_mistake_of_ours_keeps_its_traceback(mistake: Exception) -> None:
+    with pytest.raises(type(mistake), match="a mistake"):
+        run_stage("name", failing(mistake), NO_OPTIONS)
 
 
 ARGUMENTS = {
@@ -77,35 +86,23 @@ def test_ctrl_c_ends_every_stage_with_130_and_one_sentence(
     assert capsys.readouterr().err.startswith(f"{name.removeprefix('pipeline.')}: interrupted; ")
 
 
-class TestCollector:
-    """It is off while a command imports, and on for everything else."""
-
-    @pytest.mark.parametrize(
-        ("command", "on"),
-        [
-            (["-m", "pipeline.machine.bounds"], "False"),
-            (["-c", "import pipeline.machine.bounds"], "True"),
-        ],
-        ids=["command", "library"],
-    )
-    def test_it_is_off_where_a_command_begins(self, command: list[str], on: str) -> None:
-        run = subprocess.run(
-            [sys.executable, "-i", *command],
-            input="import gc; print(gc.isenabled())",
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=ROOT,
-            timeout=60,
-        )
-        assert run.stdout == f"{on}\n"
-
-    def test_it_is_on_while_a_stage_runs(self) -> None:
-        seen: list[bool] = []
-        gc.disable()
-        try:
-            run_stage("name", lambda: seen.append(gc.isenabled()))
-        finally:
-            gc.enable()
-            gc.unfreeze()
-        assert seen == [True]
+@pytest.mark.parametrize(
+    ("at_least", "at_most", "text", "message"),
+    [
+        (1, None, "0", "'0' is not a whole number from 1 on"),
+        (1, None, "-1", "'-1' is not a whole number from 1 on"),
+        (2, None, "many", "'many' is not a whole number from 2 on"),
+        (0, 9, "10", "'10' is not a whole number from 0 to 9"),
+    ],
+)
+def test_an_option_out_of_range_is_a_usage_error(
+    capsys: pytest.CaptureFixture[str], at_least: int, at_most: int | None, text: str, message: str
+) -> None:
+    options = parser("pipeline.name", "What it does.")
+    options.add_argument("--count", type=whole_number(at_least, at_most))
+    assert options.parse_args(["--count=9"]).count == 9
+    with pytest.raises(SystemExit, match="2"):
+        options.parse_args([f"--count={text}"])
+    error = capsys.readouterr().err
+    assert error.startswith("usage: python -m pipeline.name")
+    assert message in error

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.objectives import OBJECTIVES, NonFiniteEmbeddingsError, Objective
+from pipeline.machine.errors import CollapseError
+from pipeline.objectives import OBJECTIVES, Objective
 from tests.objectives.conftest import make_views
 
 
@@ -179,7 +180,7 @@ def test_embeddings_that_are_not_finite_are_counted_and_refused(name: str, bad: 
     anchor, positive = make_views(count=4)
     positive[1, 2] = bad
     positive[3, 0] = bad
-    with pytest.raises(NonFiniteEmbeddingsError, match="2 of 4 positive embeddings hold NaN or"):
+    with pytest.raises(CollapseError, match="2 of 4 positive embeddings hold NaN or"):
         OBJECTIVES[name]()(anchor, positive)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.benchmark import measure, read
-from pipeline.senteval.sts_files import DataError
 from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_tasks_are_named_in_a_text_or_a_list(tasks: str | Sequence[str]) -> None
 def test_damaged_data_is_refused_before_anything_is_encoded(tmp_path: Path) -> None:
     shutil.copytree(SAMPLE / "STS", tmp_path / "STS")
     (tmp_path / "MR").mkdir()
-    with pytest.raises(DataError, match=r"rt-polarity\.pos is missing"):
+    with pytest.raises(InputError, match=r"rt-polarity\.pos is missing"):
         evaluate(never, tmp_path)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.known import HEAD_LINES, check, known_files
-from pipeline.senteval.sts_files import DataError
 from pipeline.senteval.sts_tasks import STS_TASKS
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 from tests.real import REAL, SAMPLE, needs_real_data
@@ -58,7 +58,7 @@ def test_all_fourteen_tasks_are_known_with_their_lines() -> None:
 def test_a_published_file_that_was_cut_short_is_refused(tmp_path: Path, lines: int) -> None:
     cut(copy("MR", tmp_path) / "MR" / "rt-polarity.neg", lines)
     message = rf"rt-polarity\.neg was cut short: it has {lines:,} lines, the published file 5,331; "
-    with pytest.raises(DataError, match=message + "get it with SentEval's get_transfer_data.bash"):
+    with pytest.raises(InputError, match=message + "get it with SentEval's get_transfer_data.bash"):
         check(tmp_path, "MR")
 
 
@@ -66,7 +66,7 @@ def test_a_published_file_that_was_cut_short_is_refused(tmp_path: Path, lines: i
 def test_a_published_file_that_lost_the_end_of_its_last_line_is_refused(tmp_path: Path) -> None:
     path = copy("TREC", tmp_path) / "TREC" / "TREC_10.label"
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(DataError, match="cut short: it has 499 lines, the published file 500"):
+    with pytest.raises(InputError, match="cut short: it has 499 lines, the published file 500"):
         check(tmp_path, "TREC")
 
 
@@ -85,7 +85,7 @@ def test_files_that_no_score_needs_may_be_absent_or_other_but_not_cut_short(tmp_
     assert check(tmp_path, "STS-B") == "benchmark"
     shutil.copy(REAL / "STS/STSBenchmark/sts-train.csv", folder)
     cut(folder / "sts-train.csv", 100)
-    with pytest.raises(DataError, match=r"sts-train\.csv was cut short"):
+    with pytest.raises(InputError, match=r"sts-train\.csv was cut short"):
         check(tmp_path, "STS-B")
 
 
@@ -93,5 +93,5 @@ def test_a_missing_file_is_named_with_its_lines_and_where_to_get_it(tmp_path: Pa
     shutil.copytree(SAMPLE / "TREC", tmp_path / "TREC")
     (tmp_path / "TREC" / "TREC_10.label").unlink()
     message = r"TREC_10\.label is missing; the published file has 500 lines: get it .* SimCSE's"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(InputError, match=message):
         check(tmp_path, "TREC")

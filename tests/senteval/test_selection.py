@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.benchmark import FOLDERS, HALVES
 from pipeline.senteval.selection import select
-from pipeline.senteval.sts_files import DataError
 
 SAMPLE = Path(__file__).parents[2] / "data" / "sample"
 
@@ -29,12 +29,12 @@ def test_a_group_stands_for_its_tasks_and_those_without_a_folder_are_missing() -
 )
 def test_an_unknown_task_is_refused_with_the_nearest_name(given: str, meant: str) -> None:
     message = rf"task '{given}'; did you mean '{meant}'\? Known: sts, transfer, STS12, .*, MRPC\."
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(InputError, match=message):
         select(SAMPLE, ["MR", given], FOLDERS, HALVES)
 
 
 def test_a_name_unlike_any_other_is_refused_without_a_guess() -> None:
-    with pytest.raises(DataError, match=r"unknown task ''\. Known: sts"):
+    with pytest.raises(InputError, match=r"unknown task ''\. Known: sts"):
         select(SAMPLE, [""], FOLDERS, HALVES)
 
 
@@ -46,10 +46,10 @@ def test_a_folder_without_any_of_the_tasks_is_refused(
     tmp_path: Path, tasks: list[str], such: str
 ) -> None:
     message = f"holds none of {such}.* bring one in with python -m pipeline.fetch"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(InputError, match=message):
         select(tmp_path, tasks, FOLDERS)
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing is not a folder"):
+    with pytest.raises(InputError, match="nothing is not a folder"):
         select(tmp_path / "nothing", ["MR"], FOLDERS)

@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.sts import (
     STS_TASKS,
-    EmbeddingError,
     Pairs,
     StsData,
     StsResult,
@@ -155,12 +155,12 @@ class TestUselessEmbeddings:
     def test_they_are_refused_with_their_task_and_count(
         self, spoil: Callable[[np.ndarray], np.ndarray], message: str
     ) -> None:
-        with pytest.raises(EmbeddingError, match=message):
+        with pytest.raises(InputError, match=message):
             cosine_scores(lambda sentences: spoil(at_angle(sentences)), self.PAIRS)
 
     def test_a_subset_with_one_cosine_is_refused(self) -> None:
         data = sts12(pairs_at_angles("a", [10, 20], [2, 1]), pairs_at_angles("b", [30, 30], [4, 3]))
-        with pytest.raises(EmbeddingError, match="STS12/b: all 2 pairs have the same cosine"):
+        with pytest.raises(InputError, match="STS12/b: all 2 pairs have the same cosine"):
             score_sts(at_angle, data)
 
     @pytest.mark.parametrize("correlate", [spearman, pearson])

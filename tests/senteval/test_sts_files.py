@@ -8,12 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.senteval.sts_files import (
-    DataError,
-    read_gold_and_input,
-    read_sick,
-    read_sts_benchmark,
-)
+from pipeline.machine.errors import InputError
+from pipeline.senteval.sts_files import read_gold_and_input, read_sick, read_sts_benchmark
 
 ROOT = Path(__file__).parents[2]
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
@@ -104,44 +100,44 @@ class TestScoredPairs:
 class TestRefusals:
     def test_a_missing_gold_file_is_named(self, tmp_path: Path) -> None:
         write(tmp_path / "STS.input.belief.txt", "a\tb\n")
-        with pytest.raises(DataError, match=r"STS\.gs\.belief\.txt is missing; restore it"):
+        with pytest.raises(InputError, match=r"STS\.gs\.belief\.txt is missing; restore it"):
             read_gold_and_input(tmp_path, "belief")
 
     def test_unequal_numbers_of_lines_are_counted(self, tmp_path: Path) -> None:
         folder = write_subset(tmp_path, "a\tb\nc\td\n", "1\n2\n3\n")
-        with pytest.raises(DataError, match=r"has 2 lines and STS\.gs\.belief\.txt has 3"):
+        with pytest.raises(InputError, match=r"has 2 lines and STS\.gs\.belief\.txt has 3"):
             read_gold_and_input(folder, "belief")
 
     @pytest.mark.parametrize("score", ["high", "inf"])
     def test_an_unreadable_score_is_located(self, tmp_path: Path, score: str) -> None:
         folder = write_subset(tmp_path, "a\tb\nc\td\n", f"1\n{score}\n")
-        with pytest.raises(DataError, match=rf"belief\.txt, line 2: the score '{score}' is not"):
+        with pytest.raises(InputError, match=rf"belief\.txt, line 2: the score '{score}' is not"):
             read_gold_and_input(folder, "belief")
 
     def test_a_line_with_too_few_columns_is_located(self, tmp_path: Path) -> None:
         data = write_benchmark(tmp_path, benchmark_line("1", "a", "b") + "x\ty\n")
-        with pytest.raises(DataError, match=r"sts-test\.csv, line 2: 2 tab-separated columns"):
+        with pytest.raises(InputError, match=r"sts-test\.csv, line 2: 2 tab-separated columns"):
             read_sts_benchmark(data, "test")
 
     def test_a_sick_header_without_the_columns_is_refused(self, tmp_path: Path) -> None:
         path = write(tmp_path / "SICK.txt", "pair_ID\tsentence_A\n1\ta\n")
-        with pytest.raises(DataError, match="lacks sentence_B, relatedness_score"):
+        with pytest.raises(InputError, match="lacks sentence_B, relatedness_score"):
             read_sick(path)
 
     def test_a_cut_sick_line_is_located(self, tmp_path: Path) -> None:
         path = write(tmp_path / "SICK.txt", f"{SICK_HEADER}\n1\ta\tb\n")
-        with pytest.raises(DataError, match=r"SICK\.txt, line 2: 3 tab-separated columns"):
+        with pytest.raises(InputError, match=r"SICK\.txt, line 2: 3 tab-separated columns"):
             read_sick(path)
 
     @pytest.mark.parametrize("text", ["", benchmark_line("1", "a", "b") * 3])
     def test_pairs_without_two_different_scores_are_refused(
         self, tmp_path: Path, text: str
     ) -> None:
-        with pytest.raises(DataError, match=r"[03] scored pairs without two different scores"):
+        with pytest.raises(InputError, match=r"[03] scored pairs without two different scores"):
             read_sts_benchmark(write_benchmark(tmp_path, text), "test")
 
     def test_text_that_is_not_utf8_is_refused(self, tmp_path: Path) -> None:
         data = write_benchmark(tmp_path, "")
         (data / "STS" / "STSBenchmark" / "sts-test.csv").write_bytes(b"caf\xe9\t")
-        with pytest.raises(DataError, match=r"sts-test\.csv: byte 3 is not UTF-8"):
+        with pytest.raises(InputError, match=r"sts-test\.csv: byte 3 is not UTF-8"):
             read_sts_benchmark(data, "test")

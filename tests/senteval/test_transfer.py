@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.classifier import ClassifierName, Method, Setting, SettingName
-from pipeline.senteval.similarity import EmbeddingError
 from pipeline.senteval.softmax import Training
-from pipeline.senteval.sts_files import DataError
 from pipeline.senteval.transfer import (
     TransferResult,
     score_transfer,
@@ -132,7 +131,7 @@ def test_there_is_no_average_of_nothing() -> None:
 def test_too_few_rows_for_the_folds_are_refused_with_the_task() -> None:
     few = Examples((tuple("abcdefgh"),), np.array([0, 1] * 4))
     data = TransferData("CR", "other", {"all": few})
-    with pytest.raises(DataError, match="CR: class 0 has 2 training rows and 3 folds need 3 of"):
+    with pytest.raises(InputError, match="CR: class 0 has 2 training rows and 3 folds need 3 of"):
         score_transfer(letters, data, QUICK)
 
 
@@ -142,7 +141,7 @@ def test_too_few_rows_for_the_folds_are_refused_with_the_task() -> None:
 def test_embeddings_of_a_wrong_shape_are_refused() -> None:
     data = read_transfer(SAMPLE, "MR")
     message = r"MR: the encoder gave an array of shape \(\d+,\) for (\d+) sentences; it must be"
-    with pytest.raises(EmbeddingError, match=message):
+    with pytest.raises(InputError, match=message):
         transfer_features(lambda sentences: letters(sentences)[:, 0], data)
 
 
@@ -153,7 +152,7 @@ def test_embeddings_that_are_not_finite_are_counted_and_refused(value: float) ->
         embeddings[[3, 7], 0] = value
         return embeddings
 
-    with pytest.raises(EmbeddingError, match=r"TREC: 2 of \d+ embeddings are not finite"):
+    with pytest.raises(InputError, match=r"TREC: 2 of \d+ embeddings are not finite"):
         transfer_features(encode, read_transfer(SAMPLE, "TREC"))
 
 
@@ -162,7 +161,5 @@ def test_embeddings_that_are_all_the_same_are_counted_and_refused(noise: float) 
     def encode(sentences: list[str]) -> np.ndarray:
         return 5 + noise * letters(sentences)
 
-    with pytest.raises(
-        EmbeddingError, match=r"MR: the embeddings of all \d+ sentences are the same"
-    ):
+    with pytest.raises(InputError, match=r"MR: the embeddings of all \d+ sentences are the same"):
         transfer_features(encode, read_transfer(SAMPLE, "MR"))

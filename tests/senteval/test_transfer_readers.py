@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pipeline.senteval.sts_files import DataError
+from pipeline.machine.errors import InputError
 from pipeline.senteval.transfer_readers import TransferData, read_transfer
 from tests.real import REAL, SAMPLE, needs_real_data
 
@@ -138,7 +138,7 @@ def test_sst2_has_a_label_after_a_tab(tmp_path: Path) -> None:
 def test_an_unknown_class_of_trec_is_refused(tmp_path: Path) -> None:
     files = {"TREC/train_5500.label": b"LOC:a b\nPLACE:a b\n", "TREC/TREC_10.label": b"LOC:a b\n"}
     message = r"train_5500\.label, line 2: 'PLACE:a' is not a class; it must start with one of ABBR"
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(InputError, match=message):
         read_transfer(write(tmp_path, files), "TREC")
 
 
@@ -147,7 +147,9 @@ def test_a_line_without_its_columns_is_refused(tmp_path: Path) -> None:
         "MRPC/msr_paraphrase_train.txt": b"header\n1\t1\t2\tonly one\n",
         "MRPC/msr_paraphrase_test.txt": b"header\n1\t1\t2\ta\tb\n",
     }
-    with pytest.raises(DataError, match=r"train\.txt, line 2: 4 tab-separated columns, expected 5"):
+    with pytest.raises(
+        InputError, match=r"train\.txt, line 2: 4 tab-separated columns, expected 5"
+    ):
         read_transfer(write(tmp_path, files), "MRPC")
 
 
@@ -157,11 +159,11 @@ def test_a_label_that_is_not_0_or_1_is_refused(tmp_path: Path, label: str) -> No
         f"SST/binary/sentiment-{part}": f"a\t0\nfilm\t{label}\n".encode()
         for part in ("train", "dev", "test")
     }
-    with pytest.raises(DataError, match=f"sentiment-train, line 2: the label '{label}' must be 0"):
+    with pytest.raises(InputError, match=f"sentiment-train, line 2: the label '{label}' must be 0"):
         read_transfer(write(tmp_path, files), "SST2")
 
 
 def test_bytes_that_are_not_utf8_are_refused_where_senteval_reads_utf8(tmp_path: Path) -> None:
     files = {f"SST/binary/sentiment-{part}": b"caf\xe9\t0\n" for part in ("train", "dev", "test")}
-    with pytest.raises(DataError, match="sentiment-train: byte 3 is not UTF-8"):
+    with pytest.raises(InputError, match="sentiment-train: byte 3 is not UTF-8"):
         read_transfer(write(tmp_path, files), "SST2")

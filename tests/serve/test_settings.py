@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pipeline.machine.settings import ConfigError
+from pipeline.machine.errors import ConfigError
 from serve.settings import Environment, load, read_environment
 from tests.tiny import MISSING, ROOT
 

@@ -10,14 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from pipeline.machine.files import WriteError
-from pipeline.training.checkpoint import (
-    CheckpointError,
-    Checkpoints,
-    Progress,
-    resume,
-    run_key,
-)
+from pipeline.machine.errors import InputError, WriteError
+from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.random_state import random_state
 from tests.tiny import contents
 
@@ -75,7 +69,7 @@ def test_a_last_state_without_its_best_is_not_used(tmp_path: Path, other: str) -
     if other == "of another run":
         Checkpoints(tmp_path, "another key").save_best(start()[0])
     assert resume(checkpoints.last(), *start(), rank=0) == Progress()
-    with pytest.raises(CheckpointError, match=r"best\.pt: gone or of another run"):
+    with pytest.raises(InputError, match=r"best\.pt: gone or of another run"):
         checkpoints.load_best(start()[0])
 
 
@@ -90,7 +84,7 @@ def test_a_file_that_is_cut_short_is_said_to_be_damaged(
     path = tmp_path / name
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(CheckpointError, match=rf"{name}: damaged \(\w+\); delete .* to start"):
+    with pytest.raises(InputError, match=rf"{name}: damaged \(\w+\); delete .* to start"):
         resume(checkpoints.last(), *start(), rank=0)
 
 

@@ -10,8 +10,9 @@ import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
+from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
-from pipeline.training.compilation import CompileError, compiles
+from pipeline.training.compilation import compiles
 from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, make_head
 from pipeline.training.processes import ALONE
@@ -65,7 +66,7 @@ def test_on_without_a_compiler_is_refused(
 ) -> None:
     monkeypatch.setattr("torch.utils._triton.has_triton", lambda: False)
     monkeypatch.setattr("shutil.which", lambda name: None)
-    with pytest.raises(CompileError, match=f"train.compile: on, but .*{missing}.* auto"):
+    with pytest.raises(InputError, match=f"train.compile: on, but .*{missing}.* auto"):
         compiles("on", device)
 
 

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.machine.errors import CollapseError
 from pipeline.senteval.sts import Pairs, cosine_scores, read_sts_benchmark, spearman
-from pipeline.training.dev import CollapseError, DevSet, refuse_collapsed
+from pipeline.training.dev import DevSet, refuse_collapsed
 from tests.tiny import SAMPLE
 
 if TYPE_CHECKING:

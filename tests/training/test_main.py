@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.machine.files import WriteError
-from pipeline.training.dev import CollapseError
+from pipeline.machine.errors import CollapseError, WriteError
 from tests.tiny import (
     change_json,
     contents,

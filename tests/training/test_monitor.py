@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pipeline.objectives import OBJECTIVES, NonFiniteEmbeddingsError
+from pipeline.machine.errors import CollapseError
+from pipeline.objectives import OBJECTIVES
 from pipeline.training.checkpoint import Progress
 from pipeline.training.curves import BATCH
 from pipeline.training.dynamics import dynamics, named
@@ -53,5 +54,5 @@ def test_a_loss_that_is_not_finite_is_told_with_the_steps_it_may_be_of(value: fl
     for step in (2, 3):
         seen = outcome(step)
         watched.see(step, seen._replace(loss=torch.tensor(value)) if step == 2 else seen)
-    with pytest.raises(NonFiniteEmbeddingsError, match="NaN or infinite between steps 1 and 3"):
+    with pytest.raises(CollapseError, match="NaN or infinite between steps 1 and 3"):
         watched.read(progress)

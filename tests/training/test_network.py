@@ -11,8 +11,8 @@ from torch import nn
 
 from pipeline.encoder.encoder import SentenceEncoder, pool
 from pipeline.encoder.folder import Pooling
+from pipeline.machine.errors import InputError
 from pipeline.training.network import (
-    BackboneError,
     TrainingNetwork,
     freeze_embeddings,
     make_head,
@@ -101,7 +101,7 @@ NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 def test_a_backbone_without_dropout_is_refused_by_name(own: Path) -> None:
     change_json(own / "config.json", **NO_DROPOUT)
     encoder = SentenceEncoder.load(own, "cpu")
-    with pytest.raises(BackboneError, match=r"backbone\.source: the/name has no dropout, so both"):
+    with pytest.raises(InputError, match=r"backbone\.source: the/name has no dropout, so both"):
         refuse_without_dropout(encoder, "the/name")
 
 
@@ -122,5 +122,5 @@ def test_the_probe_leaves_no_trace(tiny: Path) -> None:
 def test_embeddings_that_are_kept_elsewhere_cannot_be_frozen(tiny: Path) -> None:
     encoder = SentenceEncoder.load(tiny, "cpu")
     del encoder.model.embeddings
-    with pytest.raises(BackboneError, match=r"train\.freeze_embeddings: .* has no part named"):
+    with pytest.raises(InputError, match=r"train\.freeze_embeddings: .* has no part named"):
         freeze_embeddings(encoder, str(tiny))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pipeline.machine.files import WriteError
+from pipeline.machine.errors import WriteError
 from pipeline.training.places import Places
 from tests.tiny import contents
 

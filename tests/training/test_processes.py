@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.training.processes import ALONE, Processes, ProcessesError, first_speaks, joining
+from pipeline.machine.errors import InputError, OtherProcessError
+from pipeline.training.processes import ALONE, Processes, joining, said_once
 from tests.training.stub import CASES, Left, take_steps
 from tests.training.torchrun import torchrun
 
@@ -42,7 +43,7 @@ def test_shares_are_the_batch_in_order(count: int) -> None:
 
 def test_a_batch_that_cannot_be_shared_out_evenly_is_refused() -> None:
     Processes(0, 4).check(64)
-    with pytest.raises(ProcessesError, match=r"multiple of the 3 processes .* got 64\."):
+    with pytest.raises(InputError, match=r"multiple of the 3 processes .* got 64\."):
         Processes(0, 3).check(64)
 
 
@@ -51,23 +52,48 @@ def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("LOCAL_RANK", "2")
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     with (
-        pytest.raises(ProcessesError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"),
+        pytest.raises(InputError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"),
         joining("auto"),
     ):
         pass
 
 
-@pytest.mark.parametrize(("rank", "waited"), [(None, []), ("0", []), ("1", [30.0])])
-def test_the_others_say_what_is_wrong_after_the_first_had_its_time(
-    rank: str | None, waited: list[float], monkeypatch: pytest.MonkeyPatch
+def test_what_all_processes_of_a_machine_meet_the_first_one_says_at_once(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if rank is not None:
-        monkeypatch.setenv("RANK", rank)
     waits: list[float] = []
     monkeypatch.setattr("time.sleep", waits.append)
-    with pytest.raises(ValueError, match="wrong"), first_speaks():
-        raise ValueError("wrong")
-    assert waits == waited
+    for local_rank in (0, 1):
+        monkeypatch.setenv("LOCAL_RANK", str(local_rank))
+        # Whom nobody has ended while it waited has met the error alone, and says it.
+        with pytest.raises(InputError, match="no such file"), said_once():
+            raise InputError("no such file")
+        assert len(waits) == local_rank
+
+
+@pytest.mark.parametrize(
+    ("rank", "sentences", "kind"),
+    [
+        (0, ["same", "same"], InputError),
+        (1, ["same", "same"], OtherProcessError),
+        (1, [None, "own"], InputError),
+        (0, [None, "own"], OtherProcessError),
+        (1, ["one", "another"], InputError),
+    ],
+)
+def test_of_those_that_fail_alike_the_first_one_says_so(
+    monkeypatch: pytest.MonkeyPatch, rank: int, sentences: list[str | None], kind: type[Exception]
+) -> None:
+    monkeypatch.setattr(Processes, "collected", lambda *_: sentences)
+
+    def work() -> int:
+        own = sentences[rank]
+        if own is not None:
+            raise InputError(own)
+        return 7
+
+    with pytest.raises(kind):
+        Processes(rank, 2).alike(work)
 
 
 def test_each_of_several_takes_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import argparse
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from pipeline.encoder.folder import Pooling
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from pipeline.machine.stage import parser as stage_parser
+from pipeline.machine.stage import whole_number
 
 LARGEST_SEED = 2**32 - 1  # of NumPy's
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
     """All options of `python -m pipeline.measure`."""
-    made = argparse.ArgumentParser(prog="python -m pipeline.measure", description=description)
-    made.formatter_class = argparse.RawDescriptionHelpFormatter
+    made = stage_parser("pipeline.measure", description)
     made.add_argument("--encoder", required=True, help="folder or model id of the encoder")
     made.add_argument("--prepared", type=Path, required=True, help="folder that prepare wrote")
     at_most = "fewer are taken where the held-out sentences fill no more"
-    made.add_argument("--batches", type=_whole(1), required=True, help=at_most)
-    made.add_argument("--batch-size", type=_whole(2), required=True, help="sentences a batch")
+    made.add_argument("--batches", type=whole_number(1), required=True, help=at_most)
+    made.add_argument("--batch-size", type=whole_number(2), required=True, help="sentences a batch")
     draws = "of the order of sentences, the dropout masks and the densities' subsample"
-    made.add_argument("--seed", type=_whole(0, LARGEST_SEED), required=True, help=draws)
+    made.add_argument("--seed", type=whole_number(0, LARGEST_SEED), required=True, help=draws)
     margin = "of the gate that decides which anchors are open, in cosine"
     made.add_argument("--margin", type=_margin, required=True, help=margin)
     weights = "of the softmax weights; they divide the cosine"
@@ -37,17 +35,6 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     pooling = "for a Hugging Face folder, which does not say"
     made.add_argument("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
     return made
-
-
-def _whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    allowed = f"from {least} on" if most is None else f"from {least} to {most}"
-
-    def whole(text: str) -> int:
-        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
-        return int(text)
-
-    return whole
 
 
 def _margin(text: str) -> float:

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from pipeline.data.batches import batch_indices, two_views
+from pipeline.machine.errors import InputError
 from pipeline.objectives.views import Views, check_finite, check_views, l2_normalize
 from pipeline.training.network import TrainingNetwork
 
@@ -22,18 +23,14 @@ if TYPE_CHECKING:
     from pipeline.encoder.encoder import SentenceEncoder
 
 
-class HeldOutError(ValueError):
-    """Held-out sentences that an encoder cannot be measured on."""
-
-
 def complete_batches(sentences: int, batch_size: int, wanted: int) -> int:
     """How many batches of different sentences there are, at most those wanted.
 
     Raises:
-        HeldOutError: not even one.
+        InputError: not even one.
     """
     if sentences < batch_size:
-        raise HeldOutError(
+        raise InputError(
             f"held out: {sentences:,} sentences are fewer than one batch of {batch_size}; prepare "
             "with a larger corpus.held_out (or --held-out), or give a smaller --batch-size."
         )

@@ -8,24 +8,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pipeline.machine.errors import InputError
+
 Measurement = Mapping[str, Any]
 Group = Mapping[str, Sequence[Measurement]]  # label -> one measurement a seed
-
-
-class DifferentMeasurementsError(ValueError):
-    """Measurements that cannot be compared."""
 
 
 def settings_of(groups: Mapping[str, Group]) -> dict[str, Any]:
     """What all measurements share, and which encoders and machines there were.
 
     Raises:
-        DifferentMeasurementsError: they were made on other data or with other settings, or there
+        InputError: they were made on other data or with other settings, or there
             are none.
     """
     found = [one for group in groups.values() for label in group.values() for one in label]
     if not found:
-        raise DifferentMeasurementsError("measurements: there are none; measure an encoder first.")
+        raise InputError("measurements: there are none; measure an encoder first.")
     for part in ("data", "settings"):
         _check_equal(part, found)
     encoders = {
@@ -45,7 +43,7 @@ def _check_equal(part: str, found: Sequence[Measurement]) -> None:
     for other in found[1:]:
         keys = (key for key in first[part] if first[part][key] != other[part].get(key))
         if (key := next(keys, None)) is not None:
-            raise DifferentMeasurementsError(
+            raise InputError(
                 f"measurements: {first['encoder']['name']} and {other['encoder']['name']} differ "
                 f"in {part}.{key} ({first[part][key]} and {other[part].get(key)}); measure both "
                 "in one way."

@@ -11,11 +11,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pipeline.machine.errors import InputError
 from pipeline.results.curves import read_curves
 from pipeline.results.layout import warning
 from pipeline.results.numbers import AVERAGE, DevScores, Spread, dev_scores, row, spread
 from pipeline.results.runs import read_runs
-from pipeline.senteval.sts import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,12 +82,12 @@ def read_study(params: Params, folder: Path) -> Study:
     """Read what the study's stages wrote.
 
     Raises:
-        DataError: nothing is there, or a file is damaged.
+        InputError: nothing is there, or a file is damaged.
     """
     asked = [(name, seed) for name in params.analysis.objectives for seed in params.analysis.seeds]
     there = [one for one in asked if _place(folder, "held_out", *one, "json").is_file()]
     if not there:
-        raise DataError(f"study: {folder} holds no run; make them with `make report`.")
+        raise InputError(f"study: {folder} holds no run; make them with `make report`.")
     seeds: dict[str, tuple[int, ...]] = {}
     for name, seed in there:
         seeds[name] = (*seeds.get(name, ()), seed)
@@ -138,7 +138,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"study: {path} cannot be read ({error}); measure it again.") from None
+        raise InputError(f"study: {path} cannot be read ({error}); measure it again.") from None
     return content
 
 
@@ -150,4 +150,4 @@ def _rows(path: Path) -> Dynamics:
                 for line in csv.DictReader(text)
             ]
     except (OSError, ValueError, TypeError) as error:
-        raise DataError(f"study: {path} cannot be read ({error}); train it again.") from None
+        raise InputError(f"study: {path} cannot be read ({error}); train it again.") from None

@@ -9,14 +9,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
+from pipeline.machine.errors import InputError
 from pipeline.objectives.views import Views, without_diagonal
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-
-class NoEmbeddingsError(ValueError):
-    """Embeddings were asked of views that hold angles only."""
 
 
 class PrescribedViews(Views):
@@ -74,7 +71,7 @@ class PrescribedViews(Views):
 
 
 def _refuse(which: str) -> NoReturn:
-    raise NoEmbeddingsError(
+    raise InputError(
         f"PrescribedViews.{which}: a simulation from angles has no embeddings, so only pieces that "
         "read nothing but cosines can be simulated."
     )

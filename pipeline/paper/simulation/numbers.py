@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
-from pipeline.paper.simulation.angles import NoEmbeddingsError
 from pipeline.paper.simulation.draws import (
     Draws,
     Reals,
@@ -178,7 +178,7 @@ def at_means(name: str, objective: Objective, params: SimulationParams) -> AtMea
             _row_at_means(objective, positives, math.cos(negative_mean), count)
             for negative_mean in negative_means(params.grid)
         ]
-    except NoEmbeddingsError as error:
+    except InputError as error:
         raise ValueError(
             f"analysis.simulation.objectives: the dissipation or the ratio of {name!r} reads "
             "embeddings, but a simulation has angles only; take it out of the list."

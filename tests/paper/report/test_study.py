@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.config import load as config
+from pipeline.machine.errors import InputError
 from pipeline.paper.report.study import Study, read_study
 from pipeline.results.numbers import Spread
-from pipeline.senteval.sts import DataError
 from tests.paper.report.written_study import OBJECTIVES, WrittenStudy
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_cells_that_are_not_there_are_missing_and_others_are_read(tmp_path: Path
 
 
 def test_without_any_run_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^study: .* holds no run; make them with `make report`"):
+    with pytest.raises(InputError, match=r"^study: .* holds no run; make them with `make report`"):
         read(WrittenStudy(tmp_path))
 
 
@@ -56,7 +56,7 @@ def test_without_any_run_there_is_nothing_to_tell(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(tmp_path: Path, path: str) -> None:
     written = WrittenStudy(tmp_path).add_all()
     (tmp_path / path).write_bytes(b"\xff\xfe{")
-    with pytest.raises(DataError, match=rf"{path} cannot be read .*again"):
+    with pytest.raises(InputError, match=rf"{path} cannot be read .*again"):
         read(written)
 
 

@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.views import Views
-from pipeline.paper.simulation.angles import NoEmbeddingsError, PrescribedViews
+from pipeline.paper.simulation.angles import PrescribedViews
 
 TOLERANCE = 1e-12  # float64
 COUNT = 6
@@ -50,7 +51,7 @@ def test_pieces_are_those_of_embeddings_with_the_same_cosines(name: str) -> None
 @pytest.mark.parametrize("name", sorted(READS_EMBEDDINGS))
 def test_pieces_that_read_embeddings_are_refused(name: str) -> None:
     views = PrescribedViews(torch.eye(COUNT))
-    with pytest.raises(NoEmbeddingsError, match="a simulation from angles has no embeddings"):
+    with pytest.raises(InputError, match="a simulation from angles has no embeddings"):
         OBJECTIVES[name]().pieces(views)
 
 

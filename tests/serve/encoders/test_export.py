@@ -9,8 +9,8 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.encoder.folder import EncoderError
 from pipeline.encoder.version import folder_version
+from pipeline.machine.errors import InputError
 from serve.encoders.backends import choose
 from serve.encoders.export import declared_dimensions, export
 from serve.encoders.exported import Exported, ExportError, pad
@@ -106,7 +106,7 @@ def test_wrong_declared_dimensions_are_refused(
     encoder: Path, tmp_path: Path, listed: object
 ) -> None:
     change_json(encoder / "config.json", matryoshka_dimensions=listed)
-    with pytest.raises(EncoderError, match="matryoshka_dimensions must be a list of whole numbers"):
+    with pytest.raises(InputError, match="matryoshka_dimensions must be a list of whole numbers"):
         export(encoder, tmp_path / "out")
     assert not list((tmp_path / "out").iterdir())
 
