@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
 from app.charts.dumbbell import add_dumbbells
 from app.charts.heatmap import HEIGHT, add_heatmap
-from app.charts.scale import LARGEST, logarithmic, ratio_colours, root, share_colours, shares
+from app.charts.scale import logarithmic, ratio_axis, root, share_colours, shares
 from app.charts.style import (
     COLOURS,
     NEUTRAL,
@@ -17,6 +18,7 @@ from app.charts.style import (
     figure,
     label,
     mean,
+    median,
     names,
     nothing,
     plain,
@@ -32,30 +34,40 @@ _COMPARABLE = 20.0
 _MANY = 16  # anchors whose bars find room beside each other
 
 
-def dissipation_chart(
-    models: Sequence[str], first: Values, second: Values, sentences: Sequence[str]
+def anchor_chart(
+    kind: Literal["dissipation", "ratio"],
+    models: Sequence[str],
+    first: Values,
+    second: Values,
+    sentences: Sequence[str],
 ) -> go.Figure:
-    """Dissipation (N,) of both objectives at each anchor, side by side.
+    """Dissipation or ratio (N,) of both objectives at each anchor, side by side.
 
-    Many anchors, or dissipations of different orders, get a panel each, the second's below.
+    Many anchors, or dissipations of different orders, get a panel each, the second's below. Ratios
+    are drawn on a log-symmetric scale, the same for all encoders.
     """
     if not len(sentences):
-        return nothing(_NOTHING, "dissipation")
+        return nothing(_NOTHING, kind)
     both = [array(first), array(second)]
     tops = [float(np.nanmax(np.abs(one), initial=0.0)) for one in both]
-    orders = 0 < min(tops) < max(tops) / _COMPARABLE
+    orders = kind == "dissipation" and 0 < min(tops) < max(tops) / _COMPARABLE
     apart = orders or len(sentences) > _MANY
+    middle = mean if kind == "dissipation" else median
     told = ", ".join(
-        f"{model}: {mean(values, '.3g')}" for model, values in zip(models, both, strict=True)
+        f"{model}: {middle(values, '.3g')}" for model, values in zip(models, both, strict=True)
     )
     missing = unknown(dict(zip(models, both, strict=True)))
     made = figure(
-        f"Dissipation at {len(sentences)} anchors, mean of {told}.{missing}", "dissipation", _BARS
+        f"{kind.capitalize()} at {len(sentences)} anchors, {middle.__name__} of {told}.{missing}",
+        kind,
+        _BARS,
     )
     for place, (model, values) in enumerate(zip(models, both, strict=True)):
+        heights = values if kind == "dissipation" else logarithmic(values)
+        said = [f"{one:.4g}" if np.isfinite(one) else "unknown" for one in values]
         made.add_bar(
             x=list(range(1, len(sentences) + 1)),
-            y=plain(values),
+            y=plain(heights),
             name=label(model),
             marker={
                 "color": COLOURS[place],
@@ -63,16 +75,17 @@ def dissipation_chart(
                 # A closed anchor is a line on the axis, not a hole.
                 "line": {"color": COLOURS[place], "width": 1.5},
             },
-            customdata=names(sentences),
-            hovertemplate="anchor %{x}: %{customdata}<br><b>dissipation %{y:.4~g}</b>"
+            customdata=list(zip(names(sentences), said, strict=True)),
+            hovertemplate=f"anchor %{{x}}: %{{customdata[0]}}<br><b>{kind} %{{customdata[1]}}</b>"
             "<extra></extra>",
             yaxis="y2" if apart and place else "y",
         )
+    axis = {"rangemode": "tozero"} if kind == "dissipation" else ratio_axis()
     made.update_layout(
         barmode="group",
         bargap=0.25,
         xaxis={"title": {"text": "anchor"}, "showgrid": False, **_ticks(len(sentences))},
-        yaxis={"title": {"text": "dissipation", "standoff": 8}, "rangemode": "tozero"},
+        yaxis={"title": {"text": kind, "standoff": 8}, **axis},
     )
     if apart:
         made.update_layout(
@@ -106,31 +119,6 @@ def weight_map(weight: Values, sentences: Sequence[str], model: str) -> go.Figur
     colours = share_colours(signed=bool((share < 0).any()))
     told = [["" if np.isnan(one) else f"{one:.1%}" for one in row] for row in share]
     add_heatmap(made, root(share), sentences, _SIDES, "share", colours, told)
-    return made
-
-
-def ratio_map(ratio: Values, sentences: Sequence[str], model: str) -> go.Figure:
-    """Pull on the positive per push on each negative, (N, N), on a log-symmetric scale."""
-    if not len(sentences):
-        return nothing(_NOTHING, f"ratio-{model}")
-    values = array(ratio)
-    np.fill_diagonal(values, np.nan)
-    known = values[np.isfinite(values)]
-    beyond = int((np.abs(known) > LARGEST).sum())
-    span = (
-        f" from {known.min():.3g} to {known.max():.3g}, the middle one {np.median(known):.3g}"
-        if len(known)
-        else ""
-    )
-    cut = f" {beyond:,} are beyond {LARGEST:g} and drawn as that." if beyond else ""
-    made = figure(
-        f"Ratio of each anchor and negative by {model}, {len(sentences)} anchors,{span} (colours "
-        f"on a logarithmic scale).{cut}{_gaps(values)}",
-        f"ratio-{model}",
-        HEIGHT,
-    )
-    told = [["" if np.isnan(one) else f"{one:.4g}" for one in row] for row in values]
-    add_heatmap(made, logarithmic(values), sentences, _SIDES, "ratio", ratio_colours(), told)
     return made
 
 

@@ -9,7 +9,7 @@ from app.charts.style import SEQUENTIAL, SIGNED, plain
 from app.statistics import Values
 
 # Ratios: linear near 0, logarithmic beyond, to an end at the largest.
-_LINEAR, LARGEST = 0.1, 100.0
+_LINEAR, _LARGEST = 0.1, 100.0
 _RATIOS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0)
 _SHARES = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
 _SIGNED_SHARES = (-1.0, -0.25, -0.05, 0.0, 0.05, 0.25, 1.0)
@@ -31,8 +31,8 @@ def root(share: Values) -> Values:
 
 def logarithmic(ratio: Values) -> Values:
     """-1 to 1: the logarithm of 1 + |ratio| / 0.1, with the ratio's sign, over its largest."""
-    size = np.log1p(np.minimum(np.abs(ratio), LARGEST) / _LINEAR)
-    return np.asarray(np.sign(ratio) * size / np.log1p(LARGEST / _LINEAR))
+    size = np.log1p(np.minimum(np.abs(ratio), _LARGEST) / _LINEAR)
+    return np.asarray(np.sign(ratio) * size / np.log1p(_LARGEST / _LINEAR))
 
 
 def share_colours(*, signed: bool) -> dict[str, Any]:
@@ -46,16 +46,11 @@ def share_colours(*, signed: bool) -> dict[str, Any]:
     }
 
 
-def ratio_colours() -> dict[str, Any]:
+def ratio_axis() -> dict[str, Any]:
     """For logarithms of ratios."""
     ticks = [f"{tick:g}" for tick in _RATIOS]
     ticks[0], ticks[-1] = f"≤ {ticks[0]}", f"≥ {ticks[-1]}"
-    return {
-        "colorscale": SIGNED,
-        "zmin": -1.0,
-        "zmax": 1.0,
-        "colorbar": _bar(logarithmic(np.array(_RATIOS)), ticks),
-    }
+    return {"range": [-1.05, 1.05], **_bar(logarithmic(np.array(_RATIOS)), ticks)}
 
 
 def _bar(places: Values, texts: Sequence[str]) -> dict[str, Any]:

@@ -141,6 +141,12 @@ def mean(values: Values, form: str = ".2f") -> str:
     return format(float(known.mean()), form) if len(known) else "unknown"
 
 
+def median(values: Values, form: str = ".2f") -> str:
+    """The median of what is known, for an alt text."""
+    known = values[np.isfinite(values)]
+    return format(float(np.median(known)), form) if len(known) else "unknown"
+
+
 def unknown(values: Mapping[str, Values]) -> str:
     """What of each named array is not known, as a sentence with a space before it; may be empty."""
     counts = {name: int(np.isnan(one).sum()) for name, one in values.items()}

@@ -4,14 +4,15 @@ The maths is the service's (POST /v1/components), which asks pipeline.objectives
 """
 
 import html
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import gradio as gr
 import numpy as np
+import plotly.graph_objects as go
 
 from app import sample
-from app.charts.gradient import Step, dissipation_chart, ratio_map, step_chart, weight_map
+from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
 from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice, read_lines
 from app.statistics import Values
 
@@ -79,11 +80,10 @@ class GradientTab:
         for kind in ("weight", "ratio", "step"):
             gr.HTML(f"<h3>{_TITLES[kind]}</h3>")
             with gr.Row():
-                for place in ("first", "second"):
+                # Both encoders' ratios stand in one chart.
+                for name in ("ratio",) if kind == "ratio" else (f"{kind}-first", f"{kind}-second"):
                     with gr.Column(min_width=340):
-                        charts.append(
-                            gr.Plot(show_label=False, container=False, elem_id=f"{kind}-{place}")
-                        )
+                        charts.append(gr.Plot(show_label=False, container=False, elem_id=name))
         inputs = [anchors, positives, seed, size, *sliders]
         self._shown = shared.guarded(self._show, inputs, notice, [settings, *charts])
         self._set = shared.guarded(self._own, [], notice, sliders)
@@ -139,20 +139,12 @@ class GradientTab:
         steps = [one["step"] for one in found]
         return (
             f'<div class="scores">{settings}</div><h3>{_TITLES["dissipation"]}</h3>',
-            dissipation_chart(
-                names,
-                np.array(found[0]["dissipation"], float),
-                np.array(found[1]["dissipation"], float),
-                sentences,
-            ),
+            _anchors("dissipation", names, found, sentences),
             *(
                 weight_map(np.array(one["weight"], float), sentences, name)
                 for name, one in zip(names, found, strict=True)
             ),
-            *(
-                ratio_map(np.array(one["ratio"], float), sentences, name)
-                for name, one in zip(names, found, strict=True)
-            ),
+            _anchors("ratio", names, found, sentences),
             *(
                 step_chart(
                     name,
@@ -184,9 +176,19 @@ class GradientTab:
 _TITLES = {
     "dissipation": "Dissipation: how much of its gradient each anchor keeps",
     "weight": "Weight: how an anchor's push is shared among its negatives",
-    "ratio": "Ratio: pull on the positive per push on each negative",
+    "ratio": "Ratio: pull on the positive per push on the negatives",
     "step": "One step against the gradient: what happens to the anchor's similarities",
 }
+
+
+def _anchors(
+    kind: Literal["dissipation", "ratio"],
+    names: Sequence[str],
+    found: Sequence[Mapping[str, Any]],
+    sentences: Sequence[str],
+) -> go.Figure:
+    first, second = (np.array(one[kind], float) for one in found)
+    return anchor_chart(kind, names, first, second, sentences)
 
 
 def _both(cosines: Mapping[str, Any]) -> tuple[Values, Values]:

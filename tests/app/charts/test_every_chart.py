@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.charts.gradient import Step, dissipation_chart, ratio_map, step_chart, weight_map
+from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
 from app.charts.matrix import difference_map, similarity_map
 from app.charts.pair import PairSide, pair_chart
 from app.charts.scores import agreement_chart, gold_chart
@@ -59,7 +59,7 @@ def _difference(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
 
 def _dissipation(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
     values = _vector(fill, len(texts))
-    return dissipation_chart(models, values, values / 100, texts)
+    return anchor_chart("dissipation", models, values, values / 100, texts)
 
 
 def _weight(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
@@ -67,7 +67,8 @@ def _weight(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
 
 
 def _ratio(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
-    return ratio_map(_square(fill, len(texts)), texts, models[0])
+    values = _vector(fill, len(texts))
+    return anchor_chart("ratio", models, values, values / 100, texts)
 
 
 def _step(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:

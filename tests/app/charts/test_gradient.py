@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.charts.gradient import Step, dissipation_chart, ratio_map, step_chart, weight_map
+from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
 from app.charts.style import COLOURS, NEUTRAL, SEQUENTIAL
 
 MODELS = ("one-1", "two-1")
@@ -13,8 +13,8 @@ SENTENCES = ["a", "b", "c"]
 
 
 def test_dissipations_stand_side_by_side() -> None:
-    made = dissipation_chart(
-        MODELS, np.array([1.0, 0.0, 1.0]), np.array([0.5, 0.4, 0.3]), SENTENCES
+    made = anchor_chart(
+        "dissipation", MODELS, np.array([1.0, 0.0, 1.0]), np.array([0.5, 0.4, 0.3]), SENTENCES
     )
     assert made.layout.barmode == "group"
     assert [list(bars.y) for bars in made.data] == [[1, 0, 1], [0.5, 0.4, 0.3]]
@@ -26,19 +26,19 @@ def test_dissipations_stand_side_by_side() -> None:
 
 
 def test_dissipations_of_different_orders_have_an_axis_each() -> None:
-    made = dissipation_chart(MODELS, np.full(3, 0.001), np.ones(3), SENTENCES)
+    made = anchor_chart("dissipation", MODELS, np.full(3, 0.001), np.ones(3), SENTENCES)
     assert [bars.yaxis for bars in made.data] == ["y", "y2"]
     assert made.layout.yaxis2.matches is None
 
 
 def test_many_anchors_have_a_panel_for_each_encoder_on_one_scale() -> None:
-    made = dissipation_chart(MODELS, np.ones(20), np.ones(20), ["x"] * 20)
+    made = anchor_chart("dissipation", MODELS, np.ones(20), np.ones(20), ["x"] * 20)
     assert [bars.yaxis for bars in made.data] == ["y", "y2"]
     assert made.layout.yaxis2.matches == "y"
 
 
 def test_anchors_that_are_all_left_alone_are_compared_on_the_others_axis() -> None:
-    made = dissipation_chart(MODELS, np.zeros(3), np.ones(3), SENTENCES)
+    made = anchor_chart("dissipation", MODELS, np.zeros(3), np.ones(3), SENTENCES)
     assert {bars.yaxis for bars in made.data} == {"y"}
 
 
@@ -77,23 +77,21 @@ def test_shares_of_huge_weights_are_shares() -> None:
 
 
 def test_one_huge_ratio_does_not_hide_the_others() -> None:
-    ratio = np.array([[0.0, 1.5, 1e12], [0.5, 0.0, None], [-1.0, 1.0, 0.0]], dtype=float)
-    made = ratio_map(ratio, SENTENCES, "one-1")
-    (drawn,) = made.data
-    assert drawn.z[0][2] == drawn.zmax == 1
-    assert drawn.z[0][1] - drawn.z[1][0] > 0.1
-    assert drawn.z[2][0] == -drawn.z[2][1]
-    assert drawn.customdata[0][2][2] == "1e+12"
-    alt = made.layout.meta["alt"]
-    assert "from -1 to 1e+12, the middle one 1" in alt
-    assert "1 are beyond 100 and drawn as that" in alt
-    assert "1 of the pairs" in alt
-
-
-def test_ratios_of_all_encoders_are_on_one_scale() -> None:
-    drawn = [ratio_map(np.full((3, 3), size), SENTENCES, "m").data[0] for size in (0.1, 50.0)]
-    assert drawn[0].zmax == drawn[1].zmax
-    assert drawn[0].z[0][1] < drawn[1].z[0][1]
+    """Bars go with the logarithm, from -100 to 100; an anchor without a ratio is a gap."""
+    first, second = np.array([1.5, 1e12, -1.5]), np.array([0.5, np.nan, 1.0])
+    made = anchor_chart("ratio", MODELS, first, second, SENTENCES)
+    one, other = made.data
+    assert one.y[1] == 1
+    assert one.y[0] == -one.y[2]
+    assert one.y[0] - other.y[0] > 0.1
+    assert other.y[1] is None
+    assert one.customdata[1][1] == "1e+12"
+    assert {bars.yaxis for bars in made.data} == {"y"}
+    assert made.layout.yaxis.ticktext[-1] == "≥ 100"
+    assert made.layout.meta["alt"] == (
+        "Ratio at 3 anchors, median of one-1: 1.5, two-1: 0.75. Not known, shown as gaps: "
+        "1 of two-1."
+    )
 
 
 def test_a_step_shows_both_cosines_before_and_after() -> None:

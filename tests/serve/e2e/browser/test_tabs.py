@@ -120,7 +120,7 @@ def test_the_gradient_follows_the_sliders(visit: Visit) -> None:
     expect(settings).to_contain_text("margin 0.9")
     page.locator("#own-settings").click()
     expect(settings).to_contain_text("margin 0.3")
-    for element in ("dissipation", "weight-first", "weight-second", "ratio-first", "ratio-second"):
+    for element in ("dissipation", "weight-first", "weight-second", "ratio"):
         visit.chart(element)
     visit.hold("gradient")
 
