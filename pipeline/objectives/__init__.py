@@ -5,7 +5,6 @@ loss = objective(anchor, positive)                 # (N, D) each, any length
 components = objective.components(anchor, positive)   # dissipation, weight, pull, ratio
 """
 
-from pipeline.machine.errors import CollapseError
 from pipeline.objectives.barlow_twins import BARLOW_TWINS
 from pipeline.objectives.contrastive import CONTRASTIVE
 from pipeline.objectives.mhe import MHE
@@ -20,14 +19,4 @@ OBJECTIVES: dict[str, Recipe] = {
     entry.name: entry for entry in (*CONTRASTIVE, *MHE, *MHS, *BARLOW_TWINS, *VICREG, PARADIGM)
 }
 
-
-__all__ = [
-    "OBJECTIVES",
-    "CollapseError",
-    "Components",
-    "Composed",
-    "Objective",
-    "Pieces",
-    "Recipe",
-    "Views",
-]
+__all__ = ["OBJECTIVES", "Components", "Composed", "Objective", "Pieces", "Recipe", "Views"]

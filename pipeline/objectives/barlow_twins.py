@@ -42,10 +42,7 @@ def redundancy_weight(v: Views, *, redundancy_coefficient: piece.Coefficient = 3
 
 
 def decorrelating_pull(
-    v: Views,
-    weight: Tensor,
-    *,
-    redundancy_coefficient: piece.Coefficient = 30.0,
+    v: Views, weight: Tensor, *, redundancy_coefficient: piece.Coefficient = 30.0
 ) -> tuple[Tensor, Tensor]:
     """2/N, toward (I - (1 - nu) C_diag) p_i."""
     diagonal = (v.anchor * v.positive).mean(dim=0)

@@ -27,6 +27,7 @@ from pipeline.objectives.views import MIN_SQUARED_SINE, Views, diagonal_mask, di
 
 AngularMargin = Annotated[float, Field(ge=0, le=math.pi, description="radians")]
 DistanceMargin = Annotated[float, Field(ge=0, le=2, description="distance")]
+TEN_DEGREES = math.radians(10)
 
 
 def softmax_loss(positive: Tensor, cosine: Tensor, temperature: float) -> Tensor:
@@ -64,10 +65,7 @@ def widen(cosine: Tensor, angular_margin: float) -> Tensor:
 
 
 def arccon(
-    v: Views,
-    *,
-    temperature: piece.Temperature = 0.05,
-    angular_margin: AngularMargin = math.radians(10),  # noqa: B008 - a number
+    v: Views, *, temperature: piece.Temperature = 0.05, angular_margin: AngularMargin = TEN_DEGREES
 ) -> Pieces:
     """ArcCon's pieces. Source: Zhang et al. 2022 (ArcCSE), Eq. (4)."""
     ratio = math.cos(angular_margin) + v.aligned * math.sin(angular_margin) / sine(v.aligned)

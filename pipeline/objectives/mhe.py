@@ -54,10 +54,7 @@ def tempered_weight(v: Views, *, temperature: piece.Temperature = 0.05) -> Tenso
 
 
 def ablation_pull(
-    v: Views,
-    weight: Tensor,
-    *,
-    mhe_weight_pull: Literal["alignment", "balanced"] = "alignment",
+    v: Views, weight: Tensor, *, mhe_weight_pull: Literal["alignment", "balanced"] = "alignment"
 ) -> Tensor:
     """At the step "+ weight": alignment's 2/N (the paper), or ratio 1 (the authors' code)."""
     if mhe_weight_pull == "balanced":

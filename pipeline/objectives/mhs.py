@@ -22,13 +22,15 @@ from pipeline.objectives import pieces as piece
 from pipeline.objectives.objective import Composed, PiecesOf, Recipe
 from pipeline.objectives.views import Views, distance, hardest
 
+OWN: piece.View = "own_view"
+
 
 def candidates(v: Views, mhs_negatives: piece.View) -> Tensor:
     """(N, N) similarities among which an anchor's nearest neighbour is looked for."""
     return v.anchor_similarity if mhs_negatives == "own_view" else v.cosine
 
 
-def neighbours(v: Views, *, mhs_negatives: piece.View = "own_view") -> Tensor:
+def neighbours(v: Views, *, mhs_negatives: piece.View = OWN) -> Tensor:
     """(N, D): h_j, or p_j where the neighbour is looked for in the other view."""
     return v.anchor if mhs_negatives == "own_view" else v.positive
 
@@ -43,17 +45,14 @@ def mhs_loss(
     return piece.alignment(v) - uniformity_coefficient * separation
 
 
-def nearest_weight(v: Views, *, mhs_negatives: piece.View = "own_view") -> Tensor:
+def nearest_weight(v: Views, *, mhs_negatives: piece.View = OWN) -> Tensor:
     """1 / d_ij for the nearest j, else 0."""
     similarity = candidates(v, mhs_negatives)
     return piece.hardest_only(similarity) / distance(similarity)
 
 
 def separation_weight(
-    v: Views,
-    *,
-    uniformity_coefficient: piece.Coefficient = 1.0,
-    mhs_negatives: piece.View = "own_view",
+    v: Views, *, uniformity_coefficient: piece.Coefficient = 1.0, mhs_negatives: piece.View = OWN
 ) -> Tensor:
     """Nu / (N d_ij) for the nearest j, else 0."""
     return uniformity_coefficient / v.count * nearest_weight(v, mhs_negatives=mhs_negatives)

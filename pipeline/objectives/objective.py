@@ -26,13 +26,11 @@ from pipeline.objectives.views import (
 )
 
 PiecesOf = Callable[[Views], Pieces]
+PositiveGradient = Literal["anchor_only", "both"]
 
 
 def surrogate(
-    pieces: PiecesOf,
-    v: Views,
-    *,
-    positive_gradient: Literal["anchor_only", "both"] = "anchor_only",
+    pieces: PiecesOf, v: Views, *, positive_gradient: PositiveGradient = "anchor_only"
 ) -> Tensor:
     """A loss whose gradient is made of pieces; its value means nothing.
 

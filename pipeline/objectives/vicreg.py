@@ -88,14 +88,10 @@ def centred_loss(
 
 
 GATE, ALIGNMENT = piece.margin_gate, piece.alignment_pull
+CENTRED = Composed(piece.constant, centred_weight, ALIGNMENT, centred_view)
 VICREG = (
     Recipe("vicreg", Composed(piece.constant, covariance_weight, ALIGNMENT), gradient_equivalent),
-    Recipe(
-        "vicreg_centred",
-        Composed(piece.constant, centred_weight, ALIGNMENT, centred_view),
-        centred_loss,
-        nn.Identity(),  # its terms centre for themselves, and lengths count
-    ),
+    Recipe("vicreg_centred", CENTRED, centred_loss, nn.Identity()),  # lengths count
     Recipe("vicreg_dissipation", Composed(GATE, covariance_weight, ALIGNMENT)),
     Recipe("vicreg_dissipation_weight", Composed(GATE, softmax_weight, ALIGNMENT)),
     Recipe("vicreg_modified", Composed(GATE, softmax_weight, piece.fixed_ratio(1.5))),

@@ -1,20 +1,14 @@
 """The pair of views: shape check, normalization and cosine matrices.
 
-Every objective sees its batch as `Views`; the cosine matrices are computed once, on first use.
+Every objective sees its batch as `Views`; a cosine matrix is computed where it is asked for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from pipeline.machine.errors import CollapseError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Distances and sines are kept off zero, where their derivatives are infinite. In float32
 # 2 - 2c is exact to about 2e-7, so smaller squared values are rounding noise anyway.
@@ -25,24 +19,6 @@ MIN_SQUARED_SINE = 1e-6
 MIN_NORM = 1e-12
 
 
-class _Once:
-    """A property of views that is computed on first use and kept.
-
-    functools.cached_property holds a lock before Python 3.12, which torch.compile cannot enter;
-    a compiler finds what is computed twice by itself.
-    """
-
-    def __init__(self, compute: Callable[[Views], Tensor]) -> None:
-        self.compute = compute
-        self.__doc__ = compute.__doc__
-
-    def __get__(self, views: Views, owner: type[Views]) -> Tensor:
-        value = self.compute(views)
-        if not torch.compiler.is_compiling():
-            vars(views)[self.compute.__name__] = value  # found there before this descriptor
-        return value
-
-
 @dataclass(frozen=True)
 class Views:
     """Embeddings of one batch under two augmentations, each (N, D), rows matched."""
@@ -50,22 +26,22 @@ class Views:
     anchor: Tensor
     positive: Tensor
 
-    @_Once
+    @property
     def cosine(self) -> Tensor:
         """c_ij = h_i . p_j, (N, N)."""
         return self.anchor @ self.positive.T
 
-    @_Once
+    @property
     def anchor_similarity(self) -> Tensor:
         """h_i . h_j, (N, N): within the anchor's view."""
         return self.anchor @ self.anchor.T
 
-    @_Once
+    @property
     def positive_similarity(self) -> Tensor:
         """p_i . p_j, (N, N): within the positive's view."""
         return self.positive @ self.positive.T
 
-    @_Once
+    @property
     def aligned(self) -> Tensor:
         """c_ii, (N,)."""
         return (self.anchor * self.positive).sum(dim=1)
@@ -75,11 +51,11 @@ class Views:
         """N."""
         return self.anchor.shape[0]
 
-    def swapped(self) -> Views:
+    def swapped(self) -> "Views":
         """The other turn: the positive's view takes the anchor's part."""
         return Views(self.positive, self.anchor)
 
-    def detached(self) -> Views:
+    def detached(self) -> "Views":
         """The same views outside the graph."""
         return Views(self.anchor.detach(), self.positive.detach())
 

@@ -9,6 +9,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.barlow_twins import batch_normalize, redundancy_loss
 from pipeline.objectives.vicreg import VARIANCE_EPSILON
 from pipeline.objectives.views import Views
+from pipeline.paper.simulation.angles import PrescribedViews
 from tests.objectives.conftest import Batch, across, loss_on, make_views
 from tests.objectives.reference import (
     CONTRASTIVE,
@@ -98,10 +99,8 @@ def test_a_contrastive_objective_depends_on_cosines_through_its_pieces(
     name: str, batch: Batch
 ) -> None:
     """N dL/dc_ij is d_i w_ij off the diagonal and -d_i pull_i on it."""
-    views = Views(*batch)
-    cosine = views.cosine.clone().requires_grad_()
-    # The cached matrices take the leaf's place.
-    views.__dict__.update(cosine=cosine, aligned=cosine.diagonal())
+    cosine = Views(*batch).cosine.requires_grad_()
+    views = PrescribedViews(cosine)
     objective = OBJECTIVES[name]()
     (slope,) = torch.autograd.grad(loss_on(objective, views), cosine)
     d, w, pull, _ = objective.components(*batch)

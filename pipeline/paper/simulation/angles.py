@@ -6,7 +6,6 @@ are worth prescribing is `simulation`'s matter.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 
 from pipeline.machine.errors import InputError
@@ -38,15 +37,25 @@ class PrescribedViews(Views):
                 "PrescribedViews: needs an (N, N) matrix of floating-point cosines, got "
                 f"{cosine.dtype} of shape {tuple(cosine.shape)}."
             )
-        # Where a frozen dataclass's cached properties keep what they computed.
-        self.__dict__.update(cosine=cosine, aligned=cosine.diagonal())
+        self.__dict__["_cosine"] = cosine  # the dataclass is frozen
+
+    @property
+    def cosine(self) -> Tensor:
+        """As given."""
+        cosine: Tensor = self.__dict__["_cosine"]
+        return cosine
+
+    @property
+    def aligned(self) -> Tensor:
+        """The cosines to the positives."""
+        return self.cosine.diagonal()
 
     @property
     def count(self) -> int:
         """N."""
         return self.cosine.shape[0]
 
-    @cached_property
+    @property
     def anchor_similarity(self) -> Tensor:
         """The negatives' cosines, and 1 on the diagonal."""
         return without_diagonal(self.cosine, 1.0)
