@@ -99,7 +99,8 @@ def identify(
         raise ConfigError(
             f"--seed: {seed} is out of range; give a whole number from 0 to {SEEDS - 1}."
         )
-    settings = params.train_for(name).model_copy(update=replaced)
+    changes = {key: value for key, value in (replaced or {}).items() if value is not None}
+    settings = params.train_for(name).model_copy(update=changes)
     data = Meta.load(prepared)
     if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
         raise ConfigError(

@@ -163,11 +163,3 @@ def test_a_curve_that_cannot_be_read(
     project.add("info_nce")
     project.write("curves/info_nce/1.csv", curve)
     assert message in refused(project, capsys)
-
-
-def test_a_place_that_cannot_be_written_before_anything_is_read(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project.write("file", b"")
-    assert project.compare(out="file") == 1
-    assert "comparison.md cannot be written, as" in capsys.readouterr().err

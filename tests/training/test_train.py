@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -116,7 +115,7 @@ class TestShorterRuns:
 class TestRuns:
     @pytest.mark.parametrize("name", OBJECTIVES)
     def test_every_objective_trains(self, lab: Lab, tmp_path: Path, name: str) -> None:
-        fields = dataclasses.asdict(OBJECTIVES[name]())
+        fields = OBJECTIVES[name]().hyperparameters.model_dump()
         changes = {"train.steps": 3, "train.evaluate_every": 3, "objectives": {name: fields}}
         progress = lab.train(tmp_path, name, changes=changes | {"runs.objectives": [name]})
         (row,) = rows(tmp_path)
