@@ -147,7 +147,7 @@ def _first_outer_folds(count: int | None) -> Callable[..., StratifiedKFold]:
 
 
 def word_vectors(width: int) -> Encode:
-    """An encoder that costs nothing: normalised sums of a random vector for each word."""
+    """An encoder that costs nothing: normalized sums of a random vector for each word."""
 
     def encode(sentences: list[str]) -> np.ndarray:
         words = {word for sentence in sentences for word in sentence.split()}

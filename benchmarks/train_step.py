@@ -6,7 +6,7 @@ Contestants train one model with InfoNCE (temperature 0.05) on the same batches 
 views each: `ours`, the step of `pipeline.train`; `eager-*`, the same model in a plain loop in fp32,
 TF32 or under bf16 autocast; `compile-*`, that loop under torch.compile alone, in its default mode;
 `trainer-*`, SentenceTransformerTrainer with MultipleNegativesRankingLoss on the same sentences as
-text, in its default precision (fp32) or bf16. The trainer's time includes tokenising and its work
+text, in its default precision (fp32) or bf16. The trainer's time includes tokenizing and its work
 on the host, since who uses it pays for that; it needs sentence-transformers, datasets and
 accelerate. What a device or an environment lacks is left out, and the report says why.
 

@@ -89,7 +89,7 @@ def _plan(source: Source, encoder: SentenceEncoder, settings: Encoding, chunk: i
         column=source.column,
         encoder=folder_version(settings.folder),
         pooling=encoder.layout.pooling,
-        normalise=encoder.layout.normalise,
+        normalise=encoder.layout.normalize,
         max_length=encoder.layout.max_length,
         dtype=settings.dtype,
         chunk=chunk,

@@ -2,10 +2,10 @@
 
     python -m pipeline.prepare --params params.yaml --out data/prepared --report report.json
 
-Writes `train/` and `held_out/` (tokens.py) and `meta.json`. Sentences are tokenised once, here, by
+Writes `train/` and `held_out/` (tokens.py) and `meta.json`. Sentences are tokenized once, here, by
 the backbone's own tokenizer and cut to the training length as it would cut them itself; they are
-tokenised whole first, so that the share that loses tokens is exact. The folder appears whole or not
-at all. Not here: reading sources (corpus.py), padding and batches (batches.py).
+tokenized whole first, so that the share that loses tokens is exact. The folder appears whole or not
+at all. Not here: reading sources (sentences.py), padding and batches (batches.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from pipeline.config import load as config
 from pipeline.data.prepared import Meta, Report, as_json, histogram
 from pipeline.data.sentences import Corpus, read
-from pipeline.data.tokenizing import load_tokenizer, tokenise, vocabulary_size
+from pipeline.data.tokenizing import load_tokenizer, tokenize, vocabulary_size
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import replacing, write_atomically
 from pipeline.machine.stage import parser, run_stage
@@ -45,7 +45,7 @@ def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
     minimum: int,
     out: Path,
 ) -> Report:
-    """Read, tokenise, divide and write a corpus.
+    """Read, tokenize, divide and write a corpus.
 
     Args:
         source: See `corpus.read`.
@@ -69,7 +69,7 @@ def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
     tokenizer, pad_id = load_tokenizer(backbone, max_length)
     corpus = read(source, revision=revision, column=column)
     held = _held_out(len(corpus.sentences), held_out, seed, minimum)
-    arrays, lengths = tokenise(corpus.sentences, tokenizer, max_length)
+    arrays, lengths = tokenize(corpus.sentences, tokenizer, max_length)
     tokenizer_hash = hashlib.sha256(tokenizer.to_str().encode()).hexdigest()
     settings = f"{tokenizer_hash} {max_length} {held_out} {seed}"
     data_hash = _hash(corpus.sentences, settings)

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from pipeline.config import load as config
-from pipeline.data.batches import batch_indices, cutter
+from pipeline.data.batches import batch_indices, collator
 from pipeline.data.tokens import TokenArrays
 from pipeline.machine.device import autocast_dtype, resolve
 from pipeline.machine.errors import CollapseError
@@ -68,19 +68,19 @@ def train(
     score = dev.scorer(encoder, autocast_dtype(settings.precision, device))
     processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
-    cut = cutter(tokens, identity.data.pad_id, settings.max_length, device)
+    collate = collator(tokens, identity.data.pad_id, settings.max_length, device)
     steps = settings.steps or settings.epochs * (len(tokens) // settings.batch_size)
     key = run_key({**identity.as_dict(), "dev": dev.version, "processes": processes.count})
     checkpoints = Checkpoints(places.checkpoints, key)
     last = processes.from_first(checkpoints.last)
-    progress = resume(last, network, step.optimiser, processes.rank)
+    progress = resume(last, network, step.optimizer, processes.rank)
     monitor = Monitor(objective, settings, steps, device)
 
     def evaluate(random: list[State]) -> dict[str, float]:
         row = monitor.read(progress) | {"dev_spearman": score()}
         if progress.add(row):
             checkpoints.save_best(encoder.model)
-        checkpoints.save(progress, network, step.optimiser, random)
+        checkpoints.save(progress, network, step.optimizer, random)
         return row
 
     def finish() -> None:
@@ -96,8 +96,8 @@ def train(
     report(progress.step, steps, None)
     batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
     while progress.step < steps:
-        ids, mask = cut(processes.share(next(batches)))
-        outcome = step(ids, mask, left=1 - progress.step / steps)
+        ids, mask = collate(processes.share(next(batches)))
+        outcome = step(ids, mask, lr_scale=1 - progress.step / steps)
         progress.step += 1
         if processes.first:  # the others never read what they would keep
             monitor.see(progress.step, outcome)

@@ -1,7 +1,7 @@
 """The components of an objective's gradient for a batch of sentences, asked of pipeline.objectives.
 
 torch is imported on first use: serving needs none. Everything here is slow, so it is called on a
-thread. Not here: the request (contract.py) and the route (http/components.py).
+thread. Not here: the request (contract.py) and the route (api/components.py).
 """
 
 import difflib
@@ -100,7 +100,7 @@ class Dropout:
     def views(
         self, encoder: ServedEncoder, rows: Sequence[list[int]], seed: int
     ) -> tuple["Tensor", "Tensor"]:
-        """Embeddings (N, D) of token lists, twice, pooled and not normalised.
+        """Embeddings (N, D) of token lists, twice, pooled and not normalized.
 
         Raises:
             ApiError: 503, where the encoder's folder is not what is served.
@@ -185,7 +185,7 @@ def take_apart(
     anchor, positive = anchor.double(), positive.double()
     components = objective.components(anchor, positive)
     gradient = objective.anchor_gradient(anchor, positive)
-    # What the formulas speak of: the textbook Barlow Twins' embeddings are batch-normalised.
+    # What the formulas speak of: the textbook Barlow Twins' embeddings are batch-normalized.
     spoken = objective.views(anchor, positive)
     views = Views(l2_normalize(spoken.anchor), l2_normalize(spoken.positive))
     lengths = gradient.norm(dim=1)

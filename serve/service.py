@@ -14,7 +14,7 @@ from types import FrameType
 from pipeline.machine.errors import ConfigError
 
 # Before anything looks: nothing phones home; one process serves, so metrics need no files that
-# several would share; texts are tokenised on threads of our own.
+# several would share; texts are tokenized on threads of our own.
 os.environ["BENTOML_DO_NOT_TRACK"] = "True"
 os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
 os.environ["TOKENIZERS_PARALLELISM"] = "false"

@@ -96,7 +96,7 @@ def test_a_link_within_an_archive_is_followed(tmp_path: Path, out: Path) -> None
 
 
 @needs_real_data
-def test_the_published_files_are_recognised(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_published_files_are_recognized(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--source", str(REAL), "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert said.count("benchmark\n") == 14

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from pipeline.data.prepared import Meta, Report
-from pipeline.data.tokenizing import load_tokenizer, tokenise
+from pipeline.data.tokenizing import load_tokenizer, tokenize
 from pipeline.data.tokens import TokenArrays
 from pipeline.machine.errors import InputError
 from pipeline.prepare import main, prepare
@@ -93,7 +93,7 @@ def test_any_sentence_is_cut_as_the_tokenizer_cuts_it(
     folder = BERT_MINI if like == "bert" else tiny_roberta
     tokenizer = loaded(folder)
     backend = whole_tokenizer(str(folder), 16)[0]
-    arrays, lengths = tokenise(sentences, backend, max_length)
+    arrays, lengths = tokenize(sentences, backend, max_length)
     cut = tokenizer(sentences, truncation=True, max_length=max_length)["input_ids"]
     whole = tokenizer(sentences, verbose=False)["input_ids"]
     assert [arrays[index].tolist() for index in range(len(arrays))] == cut

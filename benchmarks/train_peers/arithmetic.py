@@ -1,7 +1,7 @@
 """How many floating-point operations a step of ours takes, counted from shapes.
 
 A product of matrices (a, b) and (b, c) counts 2abc; all else (norms, softmax, dropout, the
-optimiser) counts nothing. With d the width, f the feed-forward width, and n rows padded to L
+optimizer) counts nothing. With d the width, f the feed-forward width, and n rows padded to L
 tokens, a forward pass is
 
     a layer:         n L (8 d^2 + 4 d f) + 4 n L^2 d

@@ -41,4 +41,4 @@ class Ours(Loop):
         objective = OBJECTIVES["info_nce"](temperature=TEMPERATURE)
         step = Step(self.network, objective, task.settings, ALONE)
         compiling = compiles(task.settings.compile, task.device)
-        super().__init__(task, partial(step, left=1.0), compiles=compiling)
+        super().__init__(task, partial(step, lr_scale=1.0), compiles=compiling)

@@ -67,7 +67,7 @@ class Plain(Loop):
         self._precision, self._device_type = precision, task.device.type
         self._parameters = list(self.network.parameters())
         self._clip = task.settings.gradient_clip
-        self._optimiser = torch.optim.AdamW(
+        self._optimizer = torch.optim.AdamW(
             self._parameters,
             lr=task.settings.learning_rate,
             weight_decay=task.settings.weight_decay,
@@ -81,7 +81,7 @@ class Plain(Loop):
             bf16 = self._precision == "bf16"
             with torch.autocast(self._device_type, torch.bfloat16, enabled=bf16):
                 embeddings = self._embed(ids, mask)
-            self._optimiser.zero_grad()
+            self._optimizer.zero_grad()
             info_nce(embeddings).backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(self._parameters, self._clip)
-            self._optimiser.step()
+            self._optimizer.step()

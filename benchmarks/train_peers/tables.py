@@ -25,7 +25,7 @@ COLUMNS = (
 )
 OVERHEAD_COLUMNS = ("objective ms", "of the step", "recording ms", "of the step")
 TRAINER = (
-    "The trainer's time includes tokenising, collating and its work on the host: who uses it pays "
+    "The trainer's time includes tokenizing, collating and its work on the host: who uses it pays "
     "for that, too."
 )
 

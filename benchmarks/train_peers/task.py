@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from benchmarks.train_peers.clock import seconds
 from pipeline.config.schema import TrainParams
-from pipeline.data.batches import batch_indices, cutter
+from pipeline.data.batches import batch_indices, collator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from benchmarks.train_peers.sentences import Sentences
-    from pipeline.data.batches import Cut
+    from pipeline.data.batches import Collate
 
 SEED = 42
 TEMPERATURE = 0.05  # InfoNCE's; the trainer's scale is 1 / 0.05
@@ -62,10 +62,10 @@ class Task:
     steps: int
 
     @cached_property
-    def cut(self) -> Cut:
+    def cut(self) -> Collate:
         """What cuts our batches, which plain loops get too: a GPU holds the corpus once."""
         meta = self.sentences.meta
-        return cutter(self.sentences.tokens, meta.pad_id, meta.max_length, self.device)
+        return collator(self.sentences.tokens, meta.pad_id, meta.max_length, self.device)
 
     def indices(self) -> Iterator[np.ndarray]:
         """The batches, the same for everybody."""

@@ -1,6 +1,6 @@
 """The trainer of sentence-transformers on the same sentences, as text.
 
-Its time includes tokenising, collating and whatever else the trainer does between two steps: who
+Its time includes tokenizing, collating and whatever else the trainer does between two steps: who
 uses it pays for that in every epoch. Not included: what happens once a training.
 """
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from pipeline.data.tokens import TokenArrays
 
 # Indices (N,) of sentences -> ids and mask, each (2N, L).
-Cut = Callable[[np.ndarray], tuple[Tensor, Tensor]]
+Collate = Callable[[np.ndarray], tuple[Tensor, Tensor]]
 # The shortest padded length where each length is a program of its own; the next ones double.
 _SHORTEST = 8
 
@@ -48,7 +48,7 @@ def two_views(tokens: TokenArrays, indices: np.ndarray, pad_id: int) -> tuple[Te
     return torch.from_numpy(np.tile(ids, (2, 1))), torch.from_numpy(np.tile(mask, (2, 1)))
 
 
-def cutter(tokens: TokenArrays, pad_id: int, max_length: int, device: torch.device) -> Cut:
+def collator(tokens: TokenArrays, pad_id: int, max_length: int, device: torch.device) -> Collate:
     """What cuts batches on the device: from memory-mapped files for a CPU, else from its memory."""
     if device.type == "cpu":
         return lambda indices: two_views(tokens, indices, pad_id)

@@ -7,7 +7,7 @@ nothing. Rows are stripped of surrounding whitespace; empty ones and exact dupli
 and counted. `datasets` only fetches files of the hub here: its own text loader takes "\r", and in
 older versions U+2028 too, for the end of a line.
 
-Not here: tokenising, and which sentences are held out (prepare.py).
+Not here: tokenizing, and which sentences are held out (prepare.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sentences -> token arrays, by a backbone's own tokenizer.
 
-Equal to calling that tokenizer with truncation, sentence by sentence; but sentences are tokenised
+Equal to calling that tokenizer with truncation, sentence by sentence; but sentences are tokenized
 whole and then cut, so that their full lengths are known. Fast tokenizers only. Not here: reading
 and dividing the corpus (prepare.py).
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-_CHUNK = 8192  # sentences tokenised at once: keeps every core busy at some ten MB
+_CHUNK = 8192  # sentences tokenized at once: keeps every core busy at some ten MB
 
 
 def read_tokenizer(source: str) -> PreTrainedTokenizerFast:
@@ -70,7 +70,7 @@ def load_tokenizer(backbone: str, max_length: int) -> tuple[Tokenizer, int]:
     return tokenizer, int(loaded.pad_token_id)
 
 
-def tokenise(
+def tokenize(
     sentences: list[str], tokenizer: Tokenizer, max_length: int
 ) -> tuple[TokenArrays, npt.NDArray[np.int64]]:
     """Token arrays cut to max_length, and the lengths before cutting, (sentences,)."""
@@ -81,7 +81,7 @@ def tokenise(
     parts, lengths = [], []
     starts = range(0, len(sentences), _CHUNK)
     console = Console(stderr=True)
-    for start in track(starts, "tokenise", console=console, disable=not console.is_terminal):
+    for start in track(starts, "tokenize", console=console, disable=not console.is_terminal):
         chunk = sentences[start : start + _CHUNK]
         rows = [encoding.ids for encoding in tokenizer.encode_batch_fast(chunk)]
         lengths.append(np.array([len(row) for row in rows], np.int64))

@@ -1,7 +1,7 @@
 """Token arrays: many sentences as one flat array of token ids and where each sentence starts.
 
 Two files a folder, `ids.npy` and `offsets.npy`, memory-mapped when loaded, so that a million
-sentences cost no memory until they are read. Not here: tokenising (prepare.py), padding and
+sentences cost no memory until they are read. Not here: tokenizing (prepare.py), padding and
 batches (batches.py).
 """
 

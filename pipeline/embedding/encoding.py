@@ -58,11 +58,11 @@ class Encoding:
         encoder = SentenceEncoder.load(self.folder, self.device, self.pooling)
         if not self.normalise:
             return encoder
-        return replace(encoder, layout=replace(encoder.layout, normalise=True))
+        return replace(encoder, layout=replace(encoder.layout, normalize=True))
 
 
 @dataclass(frozen=True)
-class Tokenised:
+class Tokenized:
     """A chunk that is ready for the model.
 
     Attributes:
@@ -76,16 +76,16 @@ class Tokenised:
     places: np.ndarray
 
 
-def tokenised(encoder: SentenceEncoder, number: int, texts: Sequence[str]) -> Tokenised:
-    """Tokenise a chunk, equal sentences once."""
+def tokenized(encoder: SentenceEncoder, number: int, texts: Sequence[str]) -> Tokenized:
+    """Tokenize a chunk, equal sentences once."""
     distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     places = np.array([distinct[text] for text in texts])
-    return Tokenised(number, encoder.tokenise(list(distinct)), places)
+    return Tokenized(number, encoder.tokenize(list(distinct)), places)
 
 
 def embeddings(
     encoder: SentenceEncoder,
-    chunk: Tokenised,
+    chunk: Tokenized,
     settings: Encoding,
     progress: Callable[[int], None] | None = None,
 ) -> np.ndarray:
@@ -120,7 +120,7 @@ def encode_here(
 ) -> None:
     """Embed all chunks that are not finished, in this process.
 
-    While the model works, a thread reads and tokenises the next chunk.
+    While the model works, a thread reads and tokenizes the next chunk.
 
     Args:
         source: the sentences.
@@ -130,7 +130,7 @@ def encode_here(
         progress: called with the number of sentences done in each batch.
     """
     every = enumerate(chunks(source.texts(), parts.plan.chunk))
-    work = (tokenised(encoder, number, texts) for number, texts in every if parts.lacks(number))
+    work = (tokenized(encoder, number, texts) for number, texts in every if parts.lacks(number))
     with closing(_ahead(work)) as ready:
         for chunk in ready:
             found = embeddings(encoder, chunk, settings, progress)

@@ -18,7 +18,7 @@ import ray
 from ray.data import ActorPoolStrategy, DataContext, Datasource, ReadTask, read_datasource
 from ray.data.block import BlockMetadata
 
-from pipeline.embedding.encoding import Encoding, embeddings, tokenised
+from pipeline.embedding.encoding import Encoding, embeddings, tokenized
 from pipeline.embedding.source import Source, chunks
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
@@ -109,7 +109,7 @@ class _Worker:
         packed, error = b"", self._error
         if self._encoder is not None:
             try:
-                ready = tokenised(self._encoder, number, texts)
+                ready = tokenized(self._encoder, number, texts)
                 packed = embeddings(self._encoder, ready, self._settings).tobytes()
             except ValueError as wrong:
                 error = str(wrong)

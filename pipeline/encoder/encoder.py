@@ -50,7 +50,7 @@ class SentenceEncoder:
     Attributes:
         model: the transformer, without a pooler.
         tokenizer: its tokenizer.
-        layout: pooling, maximum length, normalisation.
+        layout: pooling, maximum length, normalization.
     """
 
     model: PreTrainedModel
@@ -115,9 +115,9 @@ class SentenceEncoder:
             raise InputError(f"encode: batch_size must be 1 or more, got {batch_size}.")
         if isinstance(sentences, str):
             raise InputError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
-        return self.encode_ids(self.tokenise(sentences), batch_size, progress)
+        return self.encode_ids(self.tokenize(sentences), batch_size, progress)
 
-    def tokenise(self, sentences: Sequence[str]) -> list[list[int]]:
+    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         """Token ids of each sentence, special ones included, cut at the layout's length."""
         texts = [text.lower() for text in sentences] if self.layout.lower_case else list(sentences)
         if not texts:
@@ -131,7 +131,7 @@ class SentenceEncoder:
         batch_size: int = 64,
         progress: Callable[[int], None] | None = None,
     ) -> np.ndarray:
-        """Embed what `tokenise` gave; arguments and result as for `encode`."""
+        """Embed what `tokenize` gave; arguments and result as for `encode`."""
         embeddings = np.empty((len(ids), self.dimension), dtype=np.float32)
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
         for start in range(0, len(order), batch_size):
@@ -148,7 +148,7 @@ class SentenceEncoder:
     def _forward(self, ids: Tensor, mask: Tensor) -> np.ndarray:
         hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
         embeddings = pool(hidden, mask, self.layout.pooling)
-        if self.layout.normalise:
+        if self.layout.normalize:
             embeddings = torch.nn.functional.normalize(embeddings, dim=1, eps=MIN_NORM)
         return np.asarray(embeddings.float().cpu().numpy())
 

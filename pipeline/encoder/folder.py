@@ -27,13 +27,13 @@ class Layout:
         pooling: `cls` (first token), `mean` or `max` over the sentence's tokens.
         max_length: tokens, special ones included, after which a sentence is cut; None where the
             folder leaves it to model and tokenizer.
-        normalise: whether embeddings are scaled to length one.
+        normalize: whether embeddings are scaled to length one.
         lower_case: whether text is lower-cased before the tokenizer sees it.
     """
 
     pooling: Pooling
     max_length: int | None = None
-    normalise: bool = False
+    normalize: bool = False
     lower_case: bool = False
 
     @classmethod
@@ -71,13 +71,13 @@ class Layout:
         return cls(
             pooling=_read_pooling(folder / kinds["Pooling"] / "config.json"),
             max_length=_length(folder, settings.get("max_seq_length")),
-            normalise="Normalize" in kinds,
+            normalize="Normalize" in kinds,
             lower_case=bool(settings.get("do_lower_case", False)),
         )
 
     def write(self, folder: Path, dimension: int) -> None:
         """Write the layout of an encoder with `dimension` numbers an embedding."""
-        kinds = ["Transformer", "Pooling", *(["Normalize"] if self.normalise else [])]
+        kinds = ["Transformer", "Pooling", *(["Normalize"] if self.normalize else [])]
         paths = ["", "1_Pooling", "2_Normalize"][: len(kinds)]
         modules = [
             {

@@ -76,7 +76,7 @@ def nearer_on_sphere(
         negative: likewise.
         step: likewise.
         ratio: likewise.
-        tangential: without the step's part along the anchor, as the gradient at a normalised
+        tangential: without the step's part along the anchor, as the gradient at a normalized
             embedding is; else with it.
     """
     moved = _step(positive, negative, step, ratio)

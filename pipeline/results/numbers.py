@@ -60,7 +60,7 @@ class DevScores:
 
 
 def row(runs: Runs, objective: str, half: HalfName) -> Row:
-    """Summarises an objective over its seeds."""
+    """Summarizes an objective over its seeds."""
     by_seed = runs.by_objective[objective]
     measured = [run.halves[half] for run in by_seed.values()]
     scores = {

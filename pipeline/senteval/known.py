@@ -17,7 +17,7 @@ from pipeline.machine.errors import InputError
 
 Label = Literal["benchmark", "other"]
 
-HEAD_LINES = 8  # a published file is recognised by them when it is not whole
+HEAD_LINES = 8  # a published file is recognized by them when it is not whole
 SIMCSE = "hf://datasets/princeton-nlp/datasets-for-simcse/senteval.tar"
 WHERE = (
     "get it with SentEval's get_transfer_data.bash or from SimCSE's SentEval archive "

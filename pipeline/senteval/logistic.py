@@ -1,6 +1,6 @@
 """scikit-learn's logistic regression as a family of classifiers: trained to the optimum, no chance.
 
-Strengths are scikit-learn's C, the inverse of what regularises. Nothing is held out or stopped.
+Strengths are scikit-learn's C, the inverse of what regularizes. Nothing is held out or stopped.
 """
 
 from __future__ import annotations

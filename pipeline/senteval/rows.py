@@ -77,7 +77,7 @@ class Fold:
     Attributes:
         train: Row numbers.
         dev: Row numbers to validate on; None if the classifier may take them from `train`.
-        strengths: Of the regularisation, in the unit of the classifier.
+        strengths: Of the regularization, in the unit of the classifier.
     """
 
     train: np.ndarray

@@ -1,4 +1,4 @@
-"""Many softmax regressions at once: folds and regularisation strengths as one batched problem.
+"""Many softmax regressions at once: folds and regularization strengths as one batched problem.
 
 SentEval trains hundreds of small classifiers on parts of one feature matrix, each seeded anew.
 Three facts make them one problem. Classifiers with equally many training rows draw the same

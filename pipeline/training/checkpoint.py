@@ -31,7 +31,7 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        step: optimiser steps done.
+        step: optimizer steps done.
         best_step: the step with the best dev score; 0 before the first.
         best_score: that score.
         rows: the curve so far.
@@ -79,7 +79,7 @@ class Checkpoints:
         self,
         progress: Progress,
         network: nn.Module,
-        optimiser: Optimizer,
+        optimizer: Optimizer,
         random: Sequence[State],
     ) -> None:
         """Write the state after an evaluation; `random` is each process's, by rank."""
@@ -87,7 +87,7 @@ class Checkpoints:
             "key": self.key,
             "progress": vars(progress),
             "network": network.state_dict(),
-            "optimiser": optimiser.state_dict(),
+            "optimiser": optimizer.state_dict(),
             "random": list(random),
         }
         self._write("last.pt", state)
@@ -148,12 +148,12 @@ class Checkpoints:
 
 
 def resume(
-    state: Mapping[str, Any] | None, network: nn.Module, optimiser: Optimizer, rank: int
+    state: Mapping[str, Any] | None, network: nn.Module, optimizer: Optimizer, rank: int
 ) -> Progress:
-    """Load a saved state into network, optimiser and this process's random generators."""
+    """Load a saved state into network, optimizer and this process's random generators."""
     if state is None:
         return Progress()
     network.load_state_dict(state["network"])
-    optimiser.load_state_dict(state["optimiser"])
+    optimizer.load_state_dict(state["optimiser"])
     set_random_state(state["random"][rank], next(network.parameters()).device)
     return Progress(**state["progress"])

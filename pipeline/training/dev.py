@@ -40,7 +40,7 @@ class DevSet:
     def scorer(
         self, encoder: SentenceEncoder, autocast: torch.dtype | None = None
     ) -> Callable[[], float]:
-        """What gives the encoder's score whenever it is called; the pairs are tokenised here.
+        """What gives the encoder's score whenever it is called; the pairs are tokenized here.
 
         Args:
             encoder: its weights may change between calls; it is left in training mode.
@@ -51,7 +51,7 @@ class DevSet:
             embeddings are all equal or not finite.
         """
         sentences = list(dict.fromkeys((*self.pairs.first, *self.pairs.second)))
-        tokens = dict(zip(sentences, encoder.tokenise(sentences), strict=True))
+        tokens = dict(zip(sentences, encoder.tokenize(sentences), strict=True))
         kind = encoder.model.device.type
         batch_size = self.batch_size if kind == "cpu" else max(self.batch_size, _ROWS)
 

@@ -28,7 +28,7 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> Tensor:
         dissipation: mean over anchors.
         hardest_share: mean over open anchors of the largest |weight| in the sum of all.
         ratio: mean over open anchors of the ratio.
-        alignment, uniformity: of normalised embeddings, uniformity with exponent 2 |x - y|^2.
+        alignment, uniformity: of normalized embeddings, uniformity with exponent 2 |x - y|^2.
         positive_cosine, negative_cosine: mean c_ii, mean c_ij over j != i.
         positive_angle, negative_angle: mean of arccos c, in radians, and ..._deviation: its
             standard deviation over the batch's pairs.

@@ -103,7 +103,7 @@ def make_head(kind: HeadKind, width: int, std: float | None, initializer_range: 
             code for BERT; `tanh_linear` puts a tanh before it, as there for RoBERTa.
         width: D.
         std: of the normal distribution that weights and bias are drawn from; None takes the
-            backbone's initialiser for the weights and zero for the bias.
+            backbone's initializer for the weights and zero for the bias.
         initializer_range: the backbone's own standard deviation.
     """
     dense = nn.Linear(width, width)

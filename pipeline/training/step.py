@@ -42,7 +42,7 @@ class Step:
     """Trains a network by one batch a call.
 
     Attributes:
-        optimiser: AdamW over what is trained; its state belongs to checkpoints.
+        optimizer: AdamW over what is trained; its state belongs to checkpoints.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Step:
             network.embed = compiled(network.whole_batch, graphs=self._graphs)
             self._loss = compiled(objective.loss, graphs=self._graphs)
         self._parameters = [p for p in network.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.AdamW(
+        self.optimizer = torch.optim.AdamW(
             self._parameters,
             lr=settings.learning_rate,
             weight_decay=settings.weight_decay,
@@ -81,22 +81,22 @@ class Step:
         )
         self._network = processes.wrapped(network, device)
 
-    def __call__(self, ids: Tensor, mask: Tensor, left: float) -> Outcome:
+    def __call__(self, ids: Tensor, mask: Tensor, lr_scale: float) -> Outcome:
         """Update the weights.
 
         Args:
             ids: (2n, L) tokens of this process's sentences: first views, then second ones.
             mask: (2n, L).
-            left: share of the learning rate that is left.
+            lr_scale: what the learning rate is multiplied by.
         """
         if self._graphs:
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
-        for group in self.optimiser.param_groups:
-            group["lr"] = self._rate * left
-        self.optimiser.zero_grad(set_to_none=True)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._rate * lr_scale
+        self.optimizer.zero_grad(set_to_none=True)
         outcome = self._gradient(ids, mask)
         clip_grad_norm_(self._parameters, self._clip)
-        self.optimiser.step()
+        self.optimizer.step()
         return outcome
 
     def _gradient(self, ids: Tensor, mask: Tensor) -> Outcome:

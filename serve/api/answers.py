@@ -40,7 +40,7 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
-def normalised(embeddings: Embeddings) -> Embeddings:
+def normalized(embeddings: Embeddings) -> Embeddings:
     """Rows of length one."""
     norms = np.linalg.norm(embeddings, axis=1, keepdims=True)
     return np.asarray(embeddings / np.maximum(norms, _TINY), np.float32)

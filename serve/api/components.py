@@ -11,7 +11,7 @@ from serve.api.answers import with_usage
 from serve.api.contract import ComponentsRequest
 from serve.api.routes import Routes
 from serve.batching.jobs import Encoded
-from serve.batching.tokenizing import tokenise
+from serve.batching.tokenizing import tokenize
 from serve.components import Dropout, check_torch, choose_objective, take_apart
 from serve.encoders.registry import ServedEncoder
 from serve.engine import Engine
@@ -59,7 +59,7 @@ class Components:
 
         name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters)
         if encoded is None:
-            rows, truncated = tokenise(encoder, asked.anchors, asked.name, truncate=asked.truncate)
+            rows, truncated = tokenize(encoder, asked.anchors, asked.name, truncate=asked.truncate)
             served = {one.version for one in self._engine.registry.encoders.values()}
             self._dropout.forget(served)
             anchor, positive = self._dropout.views(encoder, rows, asked.seed)

@@ -1,6 +1,6 @@
 """What each route does, between a parsed request and the content of its answer.
 
-Not here: paths and methods (http/), what requests may contain (contract.py).
+Not here: paths and methods (app.py), what requests may contain (contract.py).
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
-from serve.api.answers import as_base64, normalised, results_of, with_usage
+from serve.api.answers import as_base64, normalized, results_of, with_usage
 from serve.api.bodies import Bodies, json_response, offload
 from serve.api.contract import (
     EmbeddingsRequest,
@@ -61,7 +61,7 @@ class Routes:
         embeddings = encoded.embeddings[:, :size]
         cut = size < description.dimension
         if cut or (description.normalise if asked.normalize is None else asked.normalize):
-            embeddings = normalised(embeddings)
+            embeddings = normalized(embeddings)
         write = as_base64 if asked.encoding_format == "base64" else np.ascontiguousarray
 
         def answer() -> Response:
@@ -86,7 +86,7 @@ class Routes:
         def answer() -> Response:
             data = []
             for encoder, encoded in zip(encoders, found, strict=True):
-                unit = normalised(encoded.embeddings)
+                unit = normalized(encoded.embeddings)
                 if asked.pairs is not None:
                     cosines = (unit[0::2] * unit[1::2]).sum(axis=1)
                 else:
@@ -116,7 +116,7 @@ class Routes:
         (encoded,) = await self.encode(
             request, [encoder], [asked.query, *asked.documents], name, truncate=asked.truncate
         )
-        unit = normalised(encoded.embeddings)
+        unit = normalized(encoded.embeddings)
         scores = np.clip(unit[1:] @ unit[0], -1, 1)
         best = np.argsort(-scores, kind="stable")[: asked.top_k]
         data = [

@@ -1,1 +1,1 @@
-"""What batcher.py is made of: jobs and their order, tokenising, computing, the cache."""
+"""What batcher.py is made of: jobs and their order, tokenizing, computing, the cache."""

@@ -1,6 +1,6 @@
 """Requests of many clients -> batches for the backends.
 
-Each thread does what is next: it tokenises what has come in, or computes a batch of the texts that
+Each thread does what is next: it tokenizes what has come in, or computes a batch of the texts that
 are ready, equal ones once. Nothing waits for a batch to fill: while the threads are busy, texts
 gather by themselves. Not here: the order of texts (jobs.py), HTTP (http/).
 """
@@ -20,7 +20,7 @@ from serve.batching.admission import Admission
 from serve.batching.cache import EmbeddingCache
 from serve.batching.computing import compute, fault
 from serve.batching.jobs import PATIENCE, TURN, Item, Job, Ready, answer
-from serve.batching.tokenizing import SLICE, tokenise_some
+from serve.batching.tokenizing import SLICE, tokenize_some
 from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError
 from serve.metrics import Metrics
@@ -51,8 +51,8 @@ class Batcher:
         self._cache = cache
         self._metrics = metrics
         self._changed = threading.Condition()
-        self._fresh: deque[Job] = deque()  # not tokenised
-        self._partly: deque[Job] = deque()  # tokenised in part: long ones, which let others pass
+        self._fresh: deque[Job] = deque()  # not tokenized
+        self._partly: deque[Job] = deque()  # tokenized in part: long ones, which let others pass
         self._ready: dict[ServedEncoder, Ready] = {}
         self._items: dict[tuple[ServedEncoder, bytes], Item] = {}
         self._partly_next = False
@@ -124,7 +124,7 @@ class Batcher:
         """What to do next; holds the lock."""
         self._partly_next = not self._partly_next
         if self._fresh or (self._partly and (self._partly_next or not self._ready)):
-            return partial(self._tokenise, self._slice(self._fresh or self._partly))
+            return partial(self._tokenize, self._slice(self._fresh or self._partly))
         while self._ready:
             encoder = min(self._ready, key=lambda one: self._ready[one].urgency)
             ready = self._ready[encoder]
@@ -147,7 +147,7 @@ class Batcher:
                 self._metrics.queue_seconds.observe(now - job.submitted)
 
     def _slice(self, queue: deque[Job]) -> list[Job]:
-        """Jobs to tokenise in one go, about `SLICE` characters; holds the lock."""
+        """Jobs to tokenize in one go, about `SLICE` characters; holds the lock."""
         jobs: list[Job] = []
         characters = 0
         while queue and characters < SLICE:
@@ -157,9 +157,9 @@ class Batcher:
                 characters += sum(map(len, job.inputs[len(job.rows) :]))
         return jobs
 
-    def _tokenise(self, jobs: list[Job]) -> None:
+    def _tokenize(self, jobs: list[Job]) -> None:
         begun = time.perf_counter()
-        for job, outcome in zip(jobs, self._tokenised(jobs), strict=True):
+        for job, outcome in zip(jobs, self._tokenized(jobs), strict=True):
             if isinstance(outcome, ApiError):
                 answer([(job, outcome)])
             elif outcome:
@@ -169,17 +169,17 @@ class Batcher:
                     self._partly.append(job)
         self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
 
-    def _tokenised(self, jobs: list[Job]) -> list[bool | ApiError]:
+    def _tokenized(self, jobs: list[Job]) -> list[bool | ApiError]:
         try:
-            return tokenise_some(jobs)
+            return tokenize_some(jobs)
         except Exception as error:
             if len(jobs) > 1:
-                return [outcome for job in jobs for outcome in self._tokenised([job])]
-            log.exception("tokenising failed")
+                return [outcome for job in jobs for outcome in self._tokenized([job])]
+            log.exception("tokenizing failed")
             return [fault(error)]
 
     def _release(self, job: Job) -> None:
-        """Tokenised: let each text join an equal one, or wait for a batch."""
+        """Tokenized: let each text join an equal one, or wait for a batch."""
         encoder = job.encoder
         job.missing = len(job.rows)
         job.embeddings = np.empty((len(job.rows), encoder.dimension), np.float32)

@@ -28,7 +28,7 @@ WINDOW = 512
 
 @dataclass(frozen=True)
 class Encoded:
-    """What a request gets: N texts' embeddings, pooled and not normalised.
+    """What a request gets: N texts' embeddings, pooled and not normalized.
 
     Attributes:
         embeddings: (N, D) float32.

@@ -10,12 +10,12 @@ from serve.batching.jobs import Job
 from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError, invalid, over_limit
 
-# Characters that a thread tokenises before it looks whether something else is more urgent.
+# Characters that a thread tokenizes before it looks whether something else is more urgent.
 SLICE = 1 << 16
 
 
-def tokenise_some(jobs: Sequence[Job]) -> list[bool | ApiError]:
-    """Tokenise about `SLICE` characters of each job; whether all of it is done now, or its error.
+def tokenize_some(jobs: Sequence[Job]) -> list[bool | ApiError]:
+    """Tokenize about `SLICE` characters of each job; whether all of it is done now, or its error.
 
     The texts of all jobs of one encoder go to its tokenizer together: each call of it costs as much
     as a text, and Python's lock.
@@ -75,7 +75,7 @@ def _extend(job: Job, part: list[str | list[int]], encoded: Iterator[list[int]])
         )
 
 
-def tokenise(
+def tokenize(
     encoder: ServedEncoder, texts: Sequence[str], names: Callable[[int], str], *, truncate: bool
 ) -> tuple[list[list[int]], list[bool]]:
     """Token ids of a few texts at once, outside of any batch, and whether each was cut.

@@ -51,7 +51,7 @@ def _write(encoder: SentenceEncoder, source: Path, folder: Path) -> None:
         dimensions=declared_dimensions(source, encoder.dimension),
         max_length=int(encoder.layout.max_length or 0),
         pooling=encoder.layout.pooling,
-        normalise=encoder.layout.normalise,
+        normalise=encoder.layout.normalize,
         lower_case=encoder.layout.lower_case,
         padding_id=int(encoder.tokenizer.pad_token_id),
     )

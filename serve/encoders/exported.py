@@ -1,6 +1,6 @@
 """An exported encoder: all that serving needs, in one folder, so that it needs no torch.
 
-    graph.onnx       token ids and mask (N, L) -> pooled, not normalised embeddings (N, D)
+    graph.onnx       token ids and mask (N, L) -> pooled, not normalized embeddings (N, D)
     graph.int8.onnx  the same with 8-bit weights, where that was asked for
     tokenizer.json   as the encoder's own
     golden.npz       token ids and the embeddings that torch computes for them in float32
@@ -59,7 +59,7 @@ class Description:
 
 @dataclass(frozen=True)
 class Golden:
-    """Texts as token ids, and torch's float32 embeddings (N, D) of them, pooled, not normalised."""
+    """Texts as token ids, and torch's float32 embeddings (N, D) of them, pooled, not normalized."""
 
     ids: list[list[int]]
     embeddings: Embeddings

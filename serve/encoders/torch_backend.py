@@ -13,7 +13,7 @@ from serve.encoders.exported import Embed, Embeddings, Ids
 
 
 class Pooled(torch.nn.Module):
-    """Token ids and mask (N, L) -> pooled embeddings (N, D), before any normalisation."""
+    """Token ids and mask (N, L) -> pooled embeddings (N, D), before any normalization."""
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.data.batches import ResidentTokens, batch_indices, cutter, two_views
+from pipeline.data.batches import ResidentTokens, batch_indices, collator, two_views
 from pipeline.data.tokens import TokenArrays
 from tests.training.waiting import nothing_waits
 
@@ -68,13 +68,13 @@ class TestInADevicesMemory:
         rows = [[10 * place + k for k in range(n)] for place, n in enumerate(self.LENGTHS)]
         return TokenArrays.of(rows, vocabulary=100)
 
-    def cut(self, *indices: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def collate(self, *indices: int) -> tuple[torch.Tensor, torch.Tensor]:
         resident = ResidentTokens(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
         return resident.two_views(np.array(indices))
 
     @pytest.mark.parametrize("indices", [(0, 1), (5, 2, 0), (3,), (4, 3, 2, 1, 0), (5,)])
     def test_a_batch_is_the_files_with_more_padding(self, indices: tuple[int, ...]) -> None:
-        ids, mask = self.cut(*indices)
+        ids, mask = self.collate(*indices)
         expected_ids, expected_mask = two_views(self.tokens(), np.array(indices), 7)
         width = expected_ids.shape[1]
         assert torch.equal(ids[:, :width], expected_ids)
@@ -87,7 +87,7 @@ class TestInADevicesMemory:
     )
     def test_few_widths_occur(self, indices: tuple[int, ...], width: int) -> None:
         """8, twice that and so on, and the maximum length."""
-        assert self.cut(*indices)[0].shape == (2 * len(indices), width)
+        assert self.collate(*indices)[0].shape == (2 * len(indices), width)
 
     def test_cutting_waits_for_nothing(self) -> None:
         resident = ResidentTokens(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
@@ -95,8 +95,8 @@ class TestInADevicesMemory:
             resident.two_views(np.array([1, 2]))
 
     def test_a_cpu_reads_the_files_and_others_their_own_memory(self) -> None:
-        cut = cutter(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
-        assert cut(np.array([0, 1]))[0].shape == (4, 3)
-        cut = cutter(self.tokens(), 7, self.LONGEST, torch.device("meta"))
-        ids, _ = cut(np.array([0, 1]))
+        collate = collator(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
+        assert collate(np.array([0, 1]))[0].shape == (4, 3)
+        collate = collator(self.tokens(), 7, self.LONGEST, torch.device("meta"))
+        ids, _ = collate(np.array([0, 1]))
         assert (ids.shape, ids.device.type) == ((4, 8), "meta")

@@ -124,7 +124,7 @@ class FakeEncoder:
     seen: list[int] = field(default_factory=list)
     watch: Callable[[], None] = lambda: None
 
-    def tokenise(self, sentences: Sequence[str]) -> list[list[int]]:
+    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         return [[len(sentence)] for sentence in sentences]
 
     def encode_ids(

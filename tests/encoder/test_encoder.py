@@ -104,7 +104,7 @@ class TestRoundTrip:
     def test_the_package_all_minilm_gives_what_sentence_transformers_gives(self) -> None:
         path = Path(get_model_path())
         encoder = load(path)
-        assert (encoder.layout.pooling, encoder.layout.normalise) == ("mean", True)
+        assert (encoder.layout.pooling, encoder.layout.normalize) == ("mean", True)
         assert encoder.layout.max_length == 256
         few = [sentence[:200] for sentence in SENTENCES[35:]]
         theirs = SentenceTransformer(str(path), device="cpu").encode(few)

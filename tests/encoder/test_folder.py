@@ -75,7 +75,7 @@ def test_another_pooling_is_refused_by_name(
 @pytest.mark.parametrize("prefix", ["models", "base.modules.some_file"])
 def test_modules_are_known_by_their_last_name(tmp_path: Path, prefix: str) -> None:
     folder = write(tmp_path, [*KINDS, "Normalize"], {"pooling_mode": "mean"}, prefix)
-    assert Layout.read(folder, "cls") == Layout("mean", normalise=True)
+    assert Layout.read(folder, "cls") == Layout("mean", normalize=True)
 
 
 @pytest.mark.parametrize(

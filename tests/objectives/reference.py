@@ -217,7 +217,7 @@ REFERENCES: dict[str, Reference] = {
 }
 
 CONTRASTIVE = ("info_nce", "arccon", "mpt", "met")
-# Mean over anchors; elsewhere the weights hold the normaliser.
+# Mean over anchors; elsewhere the weights hold the normalizer.
 FACTOR_ONE_OVER_N = (*CONTRASTIVE, "mhs_modified", "paradigm")
 OTHER_VIEW_NEGATIVES = (*CONTRASTIVE, "paradigm")
 

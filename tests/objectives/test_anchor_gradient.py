@@ -25,7 +25,7 @@ def spoken(name: str, batch: Batch) -> Batch:
 
 
 def autograd(name: str, batch: Batch) -> Tensor:
-    """Of the loss, at the first view's normalised embeddings, radial part removed."""
+    """Of the loss, at the first view's normalized embeddings, radial part removed."""
     anchor, positive = spoken(name, batch)
     leaf = anchor.clone().requires_grad_()
     (slope,) = torch.autograd.grad(loss_on(OBJECTIVES[name](), Views(leaf, positive)), leaf)

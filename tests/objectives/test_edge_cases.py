@@ -90,7 +90,7 @@ SCALE_FREE = sorted(OBJECTIVES.keys() - {"vicreg_centred", "barlow_twins_batch_n
 
 @pytest.mark.parametrize("make", [huge_vectors, tiny_vectors], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("name", SCALE_FREE)
-def test_objectives_on_normalised_embeddings_bear_any_length(name: str, make: object) -> None:
+def test_objectives_on_normalized_embeddings_bear_any_length(name: str, make: object) -> None:
     assert callable(make)
     check_finite(OBJECTIVES[name](), *make())
 

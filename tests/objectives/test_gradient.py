@@ -24,7 +24,7 @@ SEEDS = range(4)
 
 
 def embeddings_of(name: str, seed: int) -> Batch:
-    """What the formulas speak of: batch-normalised for the textbook Barlow Twins, else unit."""
+    """What the formulas speak of: batch-normalized for the textbook Barlow Twins, else unit."""
     anchor, positive = make_views(seed=seed)
     if name == "barlow_twins_batch_norm":
         return batch_normalize(anchor), batch_normalize(positive)
@@ -32,7 +32,7 @@ def embeddings_of(name: str, seed: int) -> Batch:
 
 
 def autograd(name: str, anchor: Tensor, positive: Tensor) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients at the normalised embeddings, radial part removed, both (N, D)."""
+    """Gradients at the normalized embeddings, radial part removed, both (N, D)."""
     leaves = anchor.clone().requires_grad_(), positive.clone().requires_grad_()
     torch.autograd.backward(loss_on(OBJECTIVES[name](), Views(*leaves)))
     first, second = (across(leaf.grad, leaf.detach()) for leaf in leaves if leaf.grad is not None)

@@ -32,7 +32,7 @@ def test_logistic_regression_predicts_as_scikit_learn_does(classes: int) -> None
 
 
 def test_logistic_regression_tries_the_strengths_of_each_protocol() -> None:
-    """Features of pure noise want the strongest regularisation: the least C of the grid."""
+    """Features of pure noise want the strongest regularization: the least C of the grid."""
     features, labels = np.random.default_rng(3).normal(size=(60, 40)), np.tile([0, 1], 30)
     method = dataclasses.replace(METHODS["adam"], classifier="logistic")
     nested = classify({"all": features}, {"all": labels}, method)

@@ -72,7 +72,7 @@ def take_steps(name: str, chunk: int | None, processes: Processes = ALONE) -> Le
     settings = train_settings(chunk_size=chunk, gradient_clip=1e9)
     step = Step(network, OBJECTIVES[name](), settings, processes)  # type: ignore[arg-type]
     for number in range(STEPS):
-        outcome = step(*batch(number, processes), left=1 - number / STEPS)
+        outcome = step(*batch(number, processes), lr_scale=1 - number / STEPS)
     torch.manual_seed(1)
     assert not torch.equal(network.layer.weight, Stub().double().layer.weight)
     left = {f"weight of {key}": value for key, value in network.state_dict().items()}

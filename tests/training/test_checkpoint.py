@@ -30,11 +30,11 @@ def start(seed: int = 0) -> Run:
     return network, torch.optim.AdamW(network.parameters(), lr=0.1)
 
 
-def go_on(network: nn.Module, optimiser: Optimizer, steps: int) -> None:
+def go_on(network: nn.Module, optimizer: Optimizer, steps: int) -> None:
     for _ in range(steps):
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         network(torch.randn(4, 3)).square().sum().backward()
-        optimiser.step()
+        optimizer.step()
 
 
 def row(step: int, score: float) -> dict[str, float]:
@@ -43,12 +43,12 @@ def row(step: int, score: float) -> dict[str, float]:
 
 def saved(folder: Path) -> Checkpoints:
     checkpoints = Checkpoints(folder, "a key")
-    network, optimiser = start()
-    go_on(network, optimiser, 1)
+    network, optimizer = start()
+    go_on(network, optimizer, 1)
     progress = Progress(step=1)
     progress.add(row(1, 50.0))
     checkpoints.save_best(network)
-    checkpoints.save(progress, network, optimiser, [random_state(CPU)])
+    checkpoints.save(progress, network, optimizer, [random_state(CPU)])
     return checkpoints
 
 

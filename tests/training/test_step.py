@@ -23,7 +23,7 @@ def test_nothing_waits_for_the_device(name: str, chunk: int | None) -> None:
     batches = [batch(number, ALONE) for number in range(4)]
     with nothing_waits():
         for number, (ids, mask) in enumerate(batches):
-            monitor.see(number + 1, step(ids, mask, left=0.5))
+            monitor.see(number + 1, step(ids, mask, lr_scale=0.5))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_no_learning_rate_left_moves_nothing() -> None:
     network = Stub()
     before = [parameter.clone() for parameter in network.parameters()]
     step = Step(network, OBJECTIVES["vicreg"](), train_settings(), ALONE)  # type: ignore[arg-type]
-    step(*batch(0, ALONE), left=0.0)
+    step(*batch(0, ALONE), lr_scale=0.0)
     torch.testing.assert_close(list(network.parameters()), before, rtol=0, atol=0)
-    step(*batch(0, ALONE), left=1.0)
+    step(*batch(0, ALONE), lr_scale=1.0)
     assert not torch.equal(network.layer.weight, before[1])

@@ -155,7 +155,7 @@ class TestRuns:
         with pytest.raises(KeyboardInterrupt):
             lab.train(tmp_path, report=stop, changes=changes)
 
-    def test_the_optimiser_gets_the_settings_and_its_rate_falls_linearly(
+    def test_the_optimizer_gets_the_settings_and_its_rate_falls_linearly(
         self, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[tuple[float, float]] = []

@@ -46,7 +46,7 @@ def dropout_views(  # noqa: PLR0913 - what a stream of batches depends on
     batch_size: int,
     seed: int,
 ) -> Iterator[Views]:
-    """Batches of normalised embeddings in float64 on the CPU, of one seeded permutation.
+    """Batches of normalized embeddings in float64 on the CPU, of one seeded permutation.
 
     Args:
         encoder: embeds in float32; it stays in training mode.

@@ -2,7 +2,7 @@
 
 Anchors are the first view's embeddings, negatives c_ij the other view's (j != i). Not here:
 embedding (dropout_views.py), what is asked of a batch (anchors.py) and figures
-(analysis.report).
+(paper.report).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def measure(batches: Iterable[Views], settings: Settings) -> dict[str, Any]:
     """Cosines, hardest-negative shares, minimum ratios and angles.
 
     Args:
-        batches: pairs of normalised views, at least one, all of one size.
+        batches: pairs of normalized views, at least one, all of one size.
         settings: what is measured.
 
     Returns:

@@ -173,7 +173,7 @@ class TestAtMeans:
         assert not found.all()
 
 
-def test_pieces_that_cannot_be_vectorised_are_simulated_one_by_one() -> None:
+def test_pieces_that_cannot_be_vectorized_are_simulated_one_by_one() -> None:
     """A number that is asked for while the piece runs is what vmap cannot give."""
 
     def pieces(v: Views) -> Pieces:

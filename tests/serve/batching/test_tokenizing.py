@@ -66,7 +66,7 @@ def test_texts_and_ids_become_complete_rows_that_are_cut_and_marked(
     assert found.truncated == [len(ids) > tokenizer.max_length for ids in whole]
 
 
-def test_a_request_of_many_long_texts_is_tokenised_whole() -> None:
+def test_a_request_of_many_long_texts_is_tokenized_whole() -> None:
     found = encode(Fake(), [words(*range(3, 3 + place)) + " " * (1 << 15) for place in range(6)])
     assert found.tokens == [2, 3, 4, 5, 6, 7]
 

@@ -9,7 +9,7 @@ from tests.serve.served import assert_right, batching, finish, limits, settle, s
 
 MANY = limits(queue_texts=10_000)
 TURN = 32  # texts of a long request before others have their turn
-LONG_TEXT = words(5) + " " * (1 << 16)  # as much as a thread tokenises in one go
+LONG_TEXT = words(5) + " " * (1 << 16)  # as much as a thread tokenizes in one go
 
 
 def many(texts: int, tokens: int) -> list[list[int]]:
@@ -53,7 +53,7 @@ def test_a_long_request_ends_though_short_ones_keep_coming() -> None:
     asyncio.run(main())
 
 
-def test_a_request_that_is_long_to_tokenise_lets_others_pass() -> None:
+def test_a_request_that_is_long_to_tokenize_lets_others_pass() -> None:
     async def main() -> None:
         fake = Fake()
         encoder = served(fake)

@@ -97,7 +97,7 @@ def test_it_holds_code_settings_encoders_and_their_exports(bento: Path) -> None:
     for name in (
         "params.yaml",
         "serve/service.py",
-        "pipeline/machine/strict.py",
+        "pipeline/machine/settings.py",
         "pipeline/encoder/version.py",
     ):
         assert (source / name).is_file(), name
