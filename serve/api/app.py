@@ -159,7 +159,9 @@ class _System:
         self._document = document(engine.params)
 
     async def livez(self, _: Request) -> Response:
-        return json_response({"status": "alive"})
+        if self._engine.batcher.alive:
+            return json_response({"status": "alive"})
+        raise ApiError(503, "not_alive", "the threads that compute have died; restart the service.")
 
     async def readyz(self, _: Request) -> Response:
         if self._engine.ready:

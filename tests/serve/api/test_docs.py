@@ -188,6 +188,13 @@ class TestHealth:
             assert refusal(api.get("/readyz"), 503)["code"] == "loading"
             assert refusal(api.get("/v1/models"), 503)["code"] == "loading"
 
+    def test_one_whose_threads_have_died_is_not_alive(
+        self, api: Api, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """BentoML asks a hook; behind a prefix this route is what a proxy asks."""
+        monkeypatch.setattr(type(api.engine.batcher), "alive", False)
+        assert refusal(api.get("/livez"), 503)["code"] == "not_alive"
+
     @pytest.mark.parametrize("path", GETS)
     def test_head_is_get_without_a_body(self, api: Api, path: str) -> None:
         head, get = api.call("HEAD", path), api.get(path)
