@@ -7,12 +7,16 @@ import pytest
 
 from tests.tiny import write_bert, write_roberta
 
-# They start pipelines, clusters and processes. Those that take longest come first, so that no
-# process of pytest-xdist is left alone with one.
+# They start pipelines, browsers, clusters and processes. Those that take longest come first, so
+# that no process of pytest-xdist is left alone with one.
 LONGEST = (
     "tests/test_pipeline.py",
+    "tests/serve/e2e/browser/test_tabs.py",
+    "tests/serve/e2e/browser/test_states.py",
     "tests/embedding/test_ray.py",
+    "tests/serve/e2e/browser/test_links.py",
     "tests/training/test_processes.py",
+    "tests/objectives/test_edge_cases.py",
 )
 
 
