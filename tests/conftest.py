@@ -7,27 +7,27 @@ import pytest
 
 from tests.tiny import write_bert, write_roberta
 
-# They start pipelines, browsers, clusters and processes. Those that take longest come first, so
-# that no process of pytest-xdist is left alone with one.
+# What shares a served pair of encoders, and files that start pipelines, clusters and processes.
+# Those that take longest come first, so that no process of pytest-xdist is left alone with one.
+SERVED = "tests/serve/e2e/"
 LONGEST = (
+    SERVED,
     "tests/test_pipeline.py",
-    "tests/serve/e2e/browser/test_tabs.py",
-    "tests/serve/e2e/browser/test_states.py",
     "tests/embedding/test_ray.py",
-    "tests/serve/e2e/browser/test_links.py",
     "tests/training/test_processes.py",
-    "tests/objectives/test_edge_cases.py",
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files stay together, the longest first."""
+    """Tests of a file, or of the served encoders, stay together; the longest come first."""
 
-    def place(item: pytest.Item) -> int:
+    def group(item: pytest.Item) -> str:
         file = item.nodeid.partition("::")[0]
-        return LONGEST.index(file) if file in LONGEST else len(LONGEST)
+        return SERVED if file.startswith(SERVED) else file
 
-    items.sort(key=place)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    items.sort(key=lambda item: LONGEST.index(g) if (g := group(item)) in LONGEST else len(LONGEST))
 
 
 @pytest.fixture(scope="session")

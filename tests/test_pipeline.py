@@ -67,7 +67,7 @@ class Project:
         """As the last commit left it."""
         self.done("git", "checkout", "--quiet", ".")
         self.done("dvc", "checkout")
-        assert self.repro() == []
+        assert "Data and pipelines are up to date." in self.done("dvc", "repro")
 
 
 def make_project(folder: Path) -> Project:
@@ -93,7 +93,11 @@ def make_project(folder: Path) -> Project:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("project"))
     project.set(
-        runs__objectives=list(NAMES), train__steps=4, train__evaluate_every=2, train__batch_size=8
+        runs__objectives=list(NAMES),
+        train__steps=4,
+        train__evaluate_every=2,
+        train__batch_size=8,
+        evaluate__tasks="sts",
     )
     project.repro()
     project.done("git", "add", "--all")
@@ -110,10 +114,6 @@ def test_every_stage_leaves_what_it_promises(project: Project) -> None:
     table = (project.folder / "results/comparison.md").read_text("utf-8")
     assert all(f"| `{name}` |" in table for name in NAMES)
     assert "must not be put beside published ones" in table
-
-
-def test_an_unchanged_pipeline_runs_nothing(project: Project) -> None:
-    assert "Data and pipelines are up to date." in project.done("dvc", "repro")
 
 
 @pytest.mark.verify
@@ -137,8 +137,7 @@ def test_a_version_of_a_model_is_a_git_tag(project: Project) -> None:
 def test_a_changed_hyperparameter_retrains_its_own_objective_only(project: Project) -> None:
     project.set(objectives__vicreg_modified__margin=0.4)
     assert project.repro() == ["train@vicreg_modified-42", "evaluate@vicreg_modified-42", "compare"]
-    assert "vicreg_modified" in project.done("dvc", "metrics", "diff", "--all")
-    project.restore()
+    project.restore()  # which runs nothing
 
 
 @pytest.mark.verify
@@ -157,20 +156,16 @@ def test_an_experiment_is_one_command(project: Project) -> None:
     project.restore()
 
 
-LONGER = {
+MISTAKES = {
+    "train.learning_rate: expected a number": {"train__learning_rate": "3e-5"},
     "absent.txt": {"corpus__source": "data/absent.txt", "corpus__watch": "params.yaml"},
     "fewer than one batch of 100000": {"train__batch_size": 100_000},
     "vicregg": {"runs__objectives": ["vicregg"]},
 }
 
 
-@pytest.mark.parametrize(
-    ("message", "change"),
-    [
-        ("train.learning_rate: expected a number", {"train__learning_rate": "3e-5"}),
-        *(pytest.param(*case, marks=pytest.mark.verify) for case in LONGER.items()),
-    ],
-)
+@pytest.mark.verify
+@pytest.mark.parametrize(("message", "change"), MISTAKES.items())
 def test_a_mistake_in_params_is_one_sentence_and_changes_nothing(
     project: Project, message: str, change: dict[str, object]
 ) -> None:

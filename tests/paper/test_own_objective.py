@@ -12,6 +12,7 @@ from pipeline.config import load as config
 from pipeline.objectives import OBJECTIVES, Objective, Recipe
 from pipeline.paper.simulation.numbers import at_means, mean_dissipation
 from pipeline.training.dynamics import dynamics, named
+from serve.components import take_apart
 from tests.tiny import ROOT, SETTINGS, write_params
 
 if TYPE_CHECKING:
@@ -67,3 +68,11 @@ def test_it_is_trained_and_recorded(name: str) -> None:
     numbers = named(dynamics(OBJECTIVES[name](), anchor, positive))
     assert numbers["hardest_share"] == 1.0
     assert numbers["ratio"] == pytest.approx(1.25)
+
+
+def test_the_service_and_so_the_page_take_it_apart(name: str) -> None:
+    anchor, positive = torch.randn(2, 8, 4, generator=torch.Generator().manual_seed(2))
+    content = take_apart(OBJECTIVES[name](ratio=1.5), anchor, positive, 0.1)
+    assert content["hyperparameters"].items() >= {"temperature": 0.05, "ratio": 1.5}.items()
+    assert content["ratio"] == pytest.approx(1.5)
+    assert (content["weight"].sum(axis=1) == 1).all()

@@ -136,9 +136,10 @@ def losses(folder: Path, precision: str, compile_: Compile) -> list[float]:
     return found
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("precision", "tolerance"),
-    [("fp32", 1e-4), pytest.param("bf16", 3e-2, marks=pytest.mark.verify)],
+    [("fp32", 1e-4), ("bf16", 3e-2)],
 )
 def test_a_compiled_run_has_the_losses_of_an_eager_one(
     own: Path, precision: str, tolerance: float
