@@ -18,17 +18,24 @@ LONGEST = (
 )
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def group(item: pytest.Item) -> str:
+    file = item.nodeid.partition("::")[0]
+    return SERVED if file.startswith(SERVED) else file
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tests of a file, or of the served encoders, stay on one process of pytest-xdist."""
+    item.add_marker(pytest.mark.xdist_group(group(item)))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file, or of the served encoders, stay together; the longest come first."""
+    """The longest come first."""
 
-    def group(item: pytest.Item) -> str:
-        file = item.nodeid.partition("::")[0]
-        return SERVED if file.startswith(SERVED) else file
+    def place(item: pytest.Item) -> int:
+        name = group(item).partition("@")[0]
+        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group(item)))
-    items.sort(key=lambda item: LONGEST.index(g) if (g := group(item)) in LONGEST else len(LONGEST))
+    items.sort(key=place)
 
 
 @pytest.fixture(scope="session")
