@@ -7,33 +7,21 @@ import pytest
 
 from tests.tiny import write_bert, write_roberta
 
-# What shares a served pair of encoders, and files that start pipelines, clusters and processes.
-# Those that take longest come first, so that no process of pytest-xdist is left alone with one.
-SERVED = "tests/serve/e2e/"
+# Files that start services, pipelines, clusters and processes. Those that take longest come first,
+# so that no process of pytest-xdist is left alone with one.
 LONGEST = (
-    SERVED,
     "tests/test_pipeline.py",
+    "tests/serve/e2e/",
     "tests/embedding/test_ray.py",
     "tests/training/test_processes.py",
 )
 
 
-def group(item: pytest.Item) -> str:
-    file = item.nodeid.partition("::")[0]
-    return SERVED if file.startswith(SERVED) else file
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Tests of a file, or of the served encoders, stay on one process of pytest-xdist."""
-    item.add_marker(pytest.mark.xdist_group(group(item)))
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest come first."""
+    """Files stay together, the longest first."""
 
     def place(item: pytest.Item) -> int:
-        name = group(item).partition("@")[0]
-        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+        return next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
 
     items.sort(key=place)
 
