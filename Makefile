@@ -10,7 +10,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro report serve check chromium test verify fast every format pictures
+.PHONY: help setup run repro report serve check chromium test verify format pictures
 
 help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
@@ -58,17 +58,10 @@ chromium:
 
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 2 --dist loadfile --no-loadscope-reorder
 
-# Tests wait for servers and browsers; mypy uses that time.
-test: setup
-	@$(MAKE) --no-print-directory -j 2 check fast
-
-verify: setup
-	@$(MAKE) --no-print-directory -j 2 check every
-
-fast: setup chromium
+test: check chromium
 	$(PYTEST) -m 'not verify'
 
-every: setup chromium
+verify: check chromium
 	$(PYTEST)
 
 pictures: setup
