@@ -17,7 +17,7 @@ help:
 	@echo 'make repro    the same without serving'
 	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
 	@echo 'make serve    serve what is trained'
-	@echo 'make test     set up, lint, check types, run the tests: below eight minutes on two cores'
+	@echo 'make test     set up, lint, check types, run the tests: some eight minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
