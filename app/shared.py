@@ -100,7 +100,11 @@ class Guarded:
         self._newest = Newest()
 
     def on(self, trigger: Any, only: Shown | None = None, **options: Any) -> Any:
-        """Call it on an event, or only while a tab is shown; returns the event of its end."""
+        """Call it on an event, or only while a tab is shown and both encoders are chosen.
+
+        Returns the event of its end. Gradio's queue may change the order of calls, so that they
+        skip it unless the options say otherwise.
+        """
         options = {"queue": False, "show_progress": "minimal"} | options
         if only is None:
             run, inputs = self._always(), self._inputs
@@ -137,7 +141,9 @@ class Guarded:
 
     def _while_shown(self, name: str) -> Handler:
         def run(request: gr.Request, shown: str, *inputs: Any) -> tuple[Any, ...]:
-            if shown != name:
+            # A page that opens may tell of its tab before it knows the encoders; what was asked
+            # then must not count as newer than what is asked with them.
+            if shown != name or not all(inputs[:2]):
                 return self._unchanged()
             return self.call(request.session_hash, *inputs)
 

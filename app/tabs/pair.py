@@ -85,7 +85,7 @@ class PairTab:
     def on(self, trigger: Any, only: Shown | None = None) -> None:
         """Compare, and look for disputed pairs, on an event."""
         compared = self._compared.on(trigger, only)
-        self._found.on(compared.then, only, queue=True, show_progress="hidden")
+        self._found.on(compared.then, only, show_progress="hidden")
 
     def _compare(self, first: str, second: str, key: str, a: str, b: str) -> tuple[Any, Any]:
         names = check_chosen(first, second)

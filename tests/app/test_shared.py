@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from app.shared import Guarded, InputError
+from app.shared import Guarded, InputError, Shown
 
 
 def guarded(handler: Callable[..., Sequence[Any]]) -> Guarded:
@@ -48,3 +48,32 @@ def test_an_older_answer_does_not_replace_a_newer_one_of_the_same_visitor(
     answered.set()
     older.join()
     assert answers == [("", gr.skip(), "first") if shown else (gr.skip(),) * 3]
+
+
+@pytest.mark.parametrize(
+    ("shown", "first", "second", "called"),
+    [
+        ("pair", "a", "b", True),
+        ("search", "a", "b", False),
+        ("pair", None, "b", False),
+        ("pair", "a", "", False),
+    ],
+)
+def test_a_tab_follows_the_page_while_it_is_shown_and_both_encoders_are_chosen(
+    shown: str, first: str | None, second: str | None, *, called: bool
+) -> None:
+    calls: list[tuple[Any, ...]] = []
+
+    def note(*inputs: Any) -> Sequence[Any]:
+        calls.append(inputs)
+        return ["drawn"]
+
+    handlers: list[Callable[..., tuple[Any, ...]]] = []
+    guarded(note).on(
+        lambda run, inputs, outputs, **options: handlers.append(run),
+        Shown(gr.State("pair"), "pair"),
+    )
+    request = gr.Request(session_hash="ann")
+    result = handlers[0](request, shown, first, second)
+    assert result == (("", gr.skip(), "drawn") if called else (gr.skip(),) * 3)
+    assert calls == ([(first, second)] if called else [])
