@@ -56,7 +56,7 @@ check: setup
 chromium:
 	@command -v chromium > /dev/null || echo 'Chromium is not installed: the tests of the demo in a browser are skipped (apt-get install chromium).'
 
-PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 3 --dist loadfile --no-loadscope-reorder
 
 test: check chromium
 	$(PYTEST) -m 'not verify'
