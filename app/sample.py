@@ -1,13 +1,13 @@
-"""The embedded sample as the page uses it: graded pairs, and sentences to begin with.
+"""Graded captions of data/sample as the page uses them: pairs, and sentences to begin with.
 
-Both are empty where the page runs without the project's data/sample.
+Both are empty where the page runs without that file.
 """
 
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_PLACE = Path(__file__).parents[1] / "data" / "sample"
+_FILE = Path(__file__).parents[1] / "data" / "sample" / "stsb_captions.tsv"
 
 
 @dataclass(frozen=True)
@@ -21,18 +21,15 @@ class GradedPair:
 
 @cache
 def graded_pairs() -> tuple[GradedPair, ...]:
-    """The test pairs, in the layout of the STS Benchmark: tabs between columns, no quoting."""
-    rows = [line.split("\t") for line in _lines(_PLACE / "STS" / "STSBenchmark" / "sts-test.csv")]
-    return tuple(GradedPair(row[5], row[6], float(row[4])) for row in rows)
+    """Its test pairs; tabs stand between columns, nothing is quoted."""
+    text = _FILE.read_text(encoding="utf-8") if _FILE.is_file() else ""
+    rows = [line.split("\t") for line in text.splitlines()]
+    return tuple(GradedPair(row[3], row[4], float(row[2])) for row in rows if row[0] == "test")
 
 
 @cache
 def sentences(count: int) -> tuple[str, ...]:
-    """So many sentences of the corpus, evenly spread over it."""
-    lines = _lines(_PLACE / "corpus.txt")
-    count = min(count, len(lines))
-    return tuple(lines[index * len(lines) // count] for index in range(count))
-
-
-def _lines(file: Path) -> list[str]:
-    return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    """So many different sentences, evenly spread over the pairs."""
+    different = list(dict.fromkeys(pair.first for pair in graded_pairs()))
+    count = min(count, len(different))
+    return tuple(different[index * len(different) // count] for index in range(count))

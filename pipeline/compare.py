@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.machine.files import write_together
 from pipeline.machine.stage import parser, run_stage
-from pipeline.results.curves import read_curves, rows_for_dvc
+from pipeline.results.curves import read_curves, rows_for_dvc, untrained_score
 from pipeline.results.figures import FORMATS, image
-from pipeline.results.numbers import dev_scores, order, rows, twins
+from pipeline.results.numbers import dev_scores, intervals, order, rows
 from pipeline.results.plot import draw
 from pipeline.results.runs import read_runs
 from pipeline.results.tables import Comparison, as_json, as_markdown
@@ -41,15 +41,16 @@ def _run(options: argparse.Namespace) -> None:
             f"bootstrap: {resamples} resamples with seed {seed}; resamples must be 1 or more "
             "(2,000 is usual) and the seed 0 or more."
         )
-    found = twins(runs, options.scores, resamples=resamples, seed=seed)
+    differences = intervals(runs, options.scores, options.baseline, resamples=resamples, seed=seed)
     encoders = [(name, k) for name in order(runs) for k in runs.by_objective[name]]
     curves = read_curves(options.curves, encoders)
     comparison = Comparison(
         runs=runs,
         sts=rows(runs, "sts"),
         transfer=rows(runs, "transfer"),
-        twins=found,
+        differences=differences,
         dev=dev_scores(curves),
+        untrained=untrained_score(curves),
         resamples=resamples,
         seed=seed,
     )
@@ -83,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     options.add_argument("--out", type=Path, required=True, help="folder of the tables and plots")
     options.add_argument("--objectives", nargs="+", help="which ones; default: all in the folder")
     options.add_argument("--seeds", nargs="+", type=int, help="likewise")
+    options.add_argument("--baseline", help="objective that every other one is compared with")
     options.add_argument("--resamples", type=int, required=True, help="of the bootstrap")
     options.add_argument("--bootstrap-seed", type=int, required=True, help="of the bootstrap")
     return options

@@ -9,12 +9,13 @@ folder. What the tasks are and how they are scored stands in `pipeline.senteval`
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rich.console import Console
 
-from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
@@ -26,6 +27,7 @@ from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.classifier import SETTINGS, ClassifierName
+from pipeline.senteval.graded_pairs import read_dev, without
 
 if TYPE_CHECKING:
     import argparse
@@ -44,8 +46,12 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     options = parser("pipeline.evaluate", __doc__)
     add = options.add_argument
-    add("--encoder", type=Path, required=True, help="folder of the encoder")
-    add("--data", type=Path, required=True, help="SentEval's downstream folder")
+    add("--encoder", required=True, help="folder of the encoder, or its id on the hub")
+    add(
+        "--data", type=Path, required=True, help="SentEval's downstream folder, or a table of pairs"
+    )
+    add("--keep", choices=("last", "best"), default="last", help="which step's encoder it is")
+    add("--dev", type=Path, help="pairs that picked the best step: not measured in a table")
     tasks = "sts, transfer and names such as STS12,MR, with commas between"
     add("--tasks", default="sts", help=tasks)
     setting = "of the transfer tasks: test (the default), as papers report, or fast"
@@ -63,10 +69,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     given = {"--out": options.out, "--scores": options.scores}
-    _check_paths(options.encoder, {option: path for option, path in given.items() if path})
+    folder = locate(options.encoder)
+    _check_paths(folder, {option: path for option, path in given.items() if path})
     chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
-    encoder = SentenceEncoder.load(options.encoder, options.device, options.pooling)
-    measured = identify(options.encoder)
+    if options.keep == "best" and options.data.is_file():
+        chosen = _unseen(chosen, options)
+    encoder = SentenceEncoder.load(folder, options.device, options.pooling)
+    measured = identify(folder)
     result = _measure(encoder, chosen, options)
     text = json.dumps(metrics(measured, result, options.data), indent=2, allow_nan=False)
     written = {options.scores: scores_archive(result.sts)} if options.scores else {}
@@ -99,6 +108,15 @@ def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespac
             begin=display.begin,
             advance=display.advance,
         )
+
+
+def _unseen(chosen: Tasks, options: argparse.Namespace) -> Tasks:
+    """The table's pairs without those that picked the encoder's step."""
+    if options.dev is None:
+        raise InputError("--keep best: name the pairs that picked the step with --dev FILE.")
+    (table,) = chosen.sts
+    left = without(table.subsets, read_dev(options.dev), options.data)
+    return replace(chosen, sts=(replace(table, subsets=left),))
 
 
 def _check_paths(encoder: Path, written: dict[str, Path]) -> None:

@@ -107,7 +107,7 @@ def describe_encoder(source: str, pooling: Pooling) -> dict[str, Any]:
         "seed": origin.seed,
         "version": folder_version(folder),
         "steps": origin.steps,
-        "best_step": origin.best_step,
+        "step": origin.step,
         "pooling": pooling,
     }
 

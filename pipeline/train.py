@@ -1,8 +1,8 @@
 """Stage: token arrays -> one encoder, trained with one objective.
 
 The loop, visible from top to bottom. A sentence's two views are two rows of one forward pass
-under different dropout masks; the best step by STS-B dev Spearman is what gets saved. A run that
-was interrupted goes on from its last evaluation when it is started again.
+under different dropout masks. The last step's encoder is saved, or the one with the best score on
+the dev pairs (`train.keep`). A run that was interrupted resumes from its last checkpoint.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pipeline.machine.device import autocast_dtype, resolve
 from pipeline.machine.errors import CollapseError
 from pipeline.machine.files import replacing, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
-from pipeline.senteval.sts_files import read_sts_benchmark
+from pipeline.senteval.graded_pairs import read_dev
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.curves import DYNAMICS, as_csv
 from pipeline.training.dev import DevSet
@@ -44,7 +44,7 @@ def train(
 
     Args:
         identity: objective, settings, data.
-        dev: what picks the best step.
+        dev: what is scored during training, and picks the best step.
         places: where to read and write.
         report: called after each step with step, steps in all, and the curve's row, if any.
         processes: those that train this encoder together.
@@ -69,7 +69,7 @@ def train(
     processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
     collate = collator(tokens, identity.data.pad_id, settings.max_length, device)
-    steps = settings.steps or settings.epochs * (len(tokens) // settings.batch_size)
+    steps = identity.steps
     key = run_key({**identity.as_dict(), "dev": dev.version, "processes": processes.count})
     checkpoints = Checkpoints(places.checkpoints, key)
     last = processes.from_first(checkpoints.last)
@@ -80,11 +80,13 @@ def train(
         row = monitor.read(progress) | {"dev_spearman": score()}
         if progress.add(row):
             checkpoints.save_best(encoder.model)
-        checkpoints.save(progress, network, step.optimizer, random)
+        if progress.step:
+            checkpoints.save(progress, network, step.optimizer, random)
         return row
 
     def finish() -> None:
-        checkpoints.load_best(encoder.model)
+        if settings.keep == "best":
+            checkpoints.load_best(encoder.model)
         record = make_record(identity, progress, steps, processes.describe(device))
         with replacing(places.model) as folder:  # it appears whole, after the tables, or not at all
             encoder.save(folder)
@@ -93,7 +95,9 @@ def train(
             write_together({places.curve: as_csv(progress.rows), places.dynamics: dynamics})
         checkpoints.remove()
 
-    report(progress.step, steps, None)
+    # The backbone's score is where every curve begins.
+    row = processes.from_first(partial(evaluate, [])) if progress.step == 0 else None
+    report(progress.step, steps, row)
     batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
     while progress.step < steps:
         ids, mask = collate(processes.share(next(batches)))
@@ -137,21 +141,23 @@ def _run(options: argparse.Namespace) -> None:
         params = config.load(options.params)
         replaced = {key: getattr(options, key) for key in REPLACED}
         identity = identify(params, options.objective, options.seed, options.prepared, replaced)
-        pairs = read_sts_benchmark(Path(params.evaluate.data), "dev")
-    dev = DevSet(pairs, params.evaluate.batch_size)
-    name = f"{options.objective}-{options.seed}"
+        dev = DevSet(read_dev(Path(params.train.dev)), params.evaluate.batch_size)
+    name, settings = f"{options.objective}-{options.seed}", identity.settings
     try:
         with (
-            joining(identity.settings.device) as processes,
+            joining(settings.device) as processes,
             progress_bar(name, shown=processes.first) as report,
         ):
+            if processes.first:
+                print(f"{name}: {identity.plan()}", flush=True)
             progress = train(identity, dev, places, report, processes)
     except CollapseError as error:
         raise ValueError(identity.why_collapsed(str(error))) from error
     if processes.first:
         sys.stdout.write(
-            f"{name}: dev Spearman {progress.best_score:.2f} at step {progress.best_step}, "
-            f"{progress.rows[-1]['dev_spearman']:.2f} at the last, written to {places.model}\n"
+            f"{name}: dev Spearman {progress.last_score:.2f} at the last step, "
+            f"{progress.best_score:.2f} at step {progress.best_step}, the best; the "
+            f"{settings.keep} one is written to {places.model}.\n"
         )
 
 

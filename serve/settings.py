@@ -78,7 +78,7 @@ class ServeParams(Settings):
         metrics: folder of the pipeline's metrics, joined to encoders by version.
         results: the pipeline's comparison table.
         backend: `auto`, or the only one to use.
-        int8_data: SentEval folder; the loss of int8 is measured on its STS-B dev pairs.
+        int8_data: table of graded pairs; the loss of int8 is measured on its dev pairs.
         threads: threads that compute; null: the cores that the process may use.
         batch_tokens: tokens of a batch, padding included.
         cache_embeddings: recent embeddings kept for equal texts; 0: none.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "data" / "sample"
+SAMPLE = ROOT / "tests" / "sample"
 REAL = ROOT.parent / "shared" / "data" / "senteval" / "downstream"
 needs_real_data = pytest.mark.skipif(
     not REAL.is_dir(), reason="SentEval's data is not at ../shared/data/senteval/downstream"

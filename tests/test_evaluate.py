@@ -97,8 +97,7 @@ class TestExitCode1WithOneSentence:
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert run(tmp_path / "out.json", encoder=tmp_path / "nobody") == 1
-        assert "evaluate: encoder: " in (sentence := self.refused(capsys))
-        assert "nobody is no encoder's folder" in sentence
+        assert "nobody: no folder here, and no model id" in self.refused(capsys)
         assert list(tmp_path.iterdir()) == []
 
     def test_for_a_missing_data_folder(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = ROOT / "data" / "sample"
+SAMPLE = ROOT / "tests" / "sample"
 BERT_MINI = ROOT / "backbones" / "bert-mini-wiki"
 WIDTH = 32
 LONGEST = 64  # tokens that the tiny backbones take
@@ -120,6 +120,8 @@ SETTINGS: dict[str, Any] = {
         "learning_rate": 1e-3,
         "weight_decay": 0.0,
         "gradient_clip": 1.0,
+        "dev": str(SAMPLE / "STS" / "STSBenchmark" / "sts-dev.csv"),
+        "keep": "best",
         "evaluate_every": 2,
         "record_every": 1,
         "head": "mlp",
@@ -138,7 +140,7 @@ SETTINGS: dict[str, Any] = {
         "classifier": "mlp",
         "batch_size": 64,
     },
-    "compare": {"resamples": 100, "seed": 1},
+    "compare": {"baseline": "info_nce", "resamples": 100, "seed": 1},
     "runs": {"objectives": ["info_nce", "vicreg"], "seeds": [1, 2]},
     "conventions": {
         "gate": "cross_view",

@@ -8,6 +8,7 @@ tokenizer, [CLS] and [SEP] included.
 from __future__ import annotations
 
 import itertools
+import lzma
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT / "data" / "sample" / "corpus.txt"
+CORPUS = ROOT / "data" / "sample" / "wiki.txt.xz"
 _SPECIAL = 2  # tokens that a text gets besides its own
 _ROUNDS = 200  # draws before we give up
 
@@ -93,7 +94,7 @@ def mixed_pool(tokenizer: Tokenizer, count: int, *, seed: int = 1) -> Pool:
 
 
 def _sentences() -> list[str]:
-    return CORPUS.read_text(encoding="utf-8").splitlines()
+    return lzma.decompress(CORPUS.read_bytes()).decode("utf-8").splitlines()
 
 
 def _halves(sentences: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LENGTH = 32  # tokens that the sample's sentences are cut to
-_SAMPLE = "data/sample/corpus.txt"
+_SAMPLE = "data/sample/wiki.txt.xz"
 
 
 @dataclass(frozen=True)

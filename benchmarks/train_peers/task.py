@@ -93,6 +93,8 @@ def train_settings(batch_size: int, max_length: int, device: torch.device) -> Tr
         learning_rate=3e-5,
         weight_decay=0.0,
         gradient_clip=1.0,
+        dev="data/sample/stsb_captions.tsv",
+        keep="last",
         evaluate_every=1000,
         record_every=10,
         head="mlp",

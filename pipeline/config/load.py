@@ -15,6 +15,12 @@ from pipeline.machine.settings import check, read_yaml, refuse, unknown
 from pipeline.objectives import OBJECTIVES
 
 VARIANT = re.compile("[a-z0-9_]+")
+# What an objective's own `train` cannot replace.
+_ALIKE = {
+    "max_length": "the corpus is prepared once for all objectives",
+    "keep": "the best step's encoders are not measured on the pairs that picked it",
+    "dev": "scores during training are compared",
+}
 
 
 def load(path: Path) -> Params:
@@ -84,12 +90,13 @@ def _check_objective(name: str, settings: object, train: Mapping[Any, Any]) -> l
     if "train" in settings:
         where, fields = f"{where}.train", TrainParams.model_fields
         problems += check(TrainParams, settings["train"], where, optional=fields)
-        length, own = train.get("max_length"), _mapping(settings, "train").get("max_length")
-        if own not in (None, length):
-            problems.append(
-                f"{where}.max_length: must equal train.max_length ({length!r}), since the corpus "
-                f"is prepared once for all objectives, got {own!r}."
-            )
+        for key, reason in _ALIKE.items():
+            common, own = train.get(key), _mapping(settings, "train").get(key)
+            if own not in (None, common):
+                problems.append(
+                    f"{where}.{key}: must equal train.{key} ({common!r}), since {reason}, "
+                    f"got {own!r}."
+                )
     return problems
 
 

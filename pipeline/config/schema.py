@@ -52,6 +52,8 @@ class TrainParams(Settings):
     learning_rate: float = Field(gt=0, description="per step")
     weight_decay: float = Field(ge=0, description="per step")
     gradient_clip: float = Field(gt=0, description="l2 norm")
+    dev: str
+    keep: Literal["last", "best"]
     evaluate_every: int = Field(ge=1, description="steps")
     record_every: int = Field(ge=1, description="steps")
     head: HeadKind
@@ -65,7 +67,10 @@ class TrainParams(Settings):
 
 
 class EvaluateParams(Settings):
-    """Which folder holds STS/ and its like, which tasks to run, how transfer tasks are scored."""
+    """What encoders are measured on, and how transfer tasks are scored.
+
+    `data` is the folder that holds STS/ and its like, or a table of graded pairs.
+    """
 
     data: str
     tasks: str
@@ -84,8 +89,9 @@ class EvaluateParams(Settings):
 
 
 class CompareParams(Settings):
-    """The paired bootstrap."""
+    """The paired bootstrap, and the objective that every other one is compared with, if any."""
 
+    baseline: str
     resamples: int = Field(ge=100, description="resamples")
     seed: int = Field(ge=0, description="seed")
 

@@ -15,14 +15,14 @@ class Origin:
         objective: its name in params.yaml.
         seed: of the run.
         steps: of the run.
-        best_step: the step that was saved.
-        dev_spearman: its STS-B dev score.
+        step: the one that was saved.
+        dev_spearman: its score on the dev pairs.
     """
 
     objective: str | None
     seed: int | None
     steps: int | None
-    best_step: int | None
+    step: int | None
     dev_spearman: float | None
 
     def name(self, otherwise: str) -> str:
@@ -40,13 +40,13 @@ def read_origin(folder: Path) -> Origin:
     path = folder / "triad.json"
     try:
         record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        best = record.get("best", {})
+        kept = record.get("kept", record.get("best", {}))  # older encoders have the best only
         return Origin(
             record.get("objective"),
             record.get("seed"),
             record.get("steps"),
-            best.get("step"),
-            best.get("dev_spearman"),
+            kept.get("step"),
+            kept.get("dev_spearman"),
         )
     except (ValueError, AttributeError) as error:
         raise InputError(

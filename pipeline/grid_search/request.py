@@ -161,16 +161,15 @@ def _uncommitted() -> str | None:
 
 def _check_data(composed: Mapping[str, Any], copied: Sequence[str]) -> None:
     """Runs happen in copies of the repository, which hold what is tracked or named."""
-    data = composed["evaluate"]["data"]
-    dev = Path(data, "STS", "STSBenchmark", "sts-dev.csv")
-    if not dev.is_file():
+    data, dev = composed["evaluate"]["data"], composed["train"]["dev"]
+    if not Path(dev).is_file():
         raise InputError(
-            f"evaluate.data: {dev} is not there, and its pairs pick the best cell; "
-            "fetch SentEval's data (python -m pipeline.fetch), or name its folder with "
-            "--set evaluate.data=..."
+            f"train.dev: {dev} is not there, and its pairs pick the best cell; fetch SentEval's "
+            "data (python -m pipeline.fetch), or name a file of graded pairs with "
+            "--set train.dev=..."
         )
     watched = {section: composed[section]["watch"] for section in ("corpus", "backbone")}
-    for key, path in {**watched, "evaluate.data": data}.items():
+    for key, path in {**watched, "evaluate.data": data, "train.dev": dev}.items():
         inside = Path(path).resolve().is_relative_to(Path.cwd())
         if inside and not _is_copied(Path(path).resolve(), copied):
             raise InputError(

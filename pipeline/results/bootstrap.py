@@ -31,8 +31,8 @@ class Interval:
     high: float
 
     @property
-    def holds_zero(self) -> bool:
-        """Whether the pairs at hand fail to tell the two encoders apart."""
+    def includes_zero(self) -> bool:
+        """Whether these pairs cannot separate the two encoders."""
         return self.low <= 0 <= self.high
 
 

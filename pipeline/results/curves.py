@@ -1,4 +1,4 @@
-"""Curves of the STS-B dev score during training: read, and listed for DVC.
+"""Curves of the score on the dev pairs during training: read, and listed for DVC.
 
 No other column of a curve is used here. `plot` draws them.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """STS-B dev Spearman x 100 at the steps where it was measured."""
+    """Spearman x 100 on the dev pairs at the steps where it was measured."""
 
     objective: str
     seed: int
@@ -44,6 +44,12 @@ def rows_for_dvc(curves: list[Curve]) -> list[dict[str, Any]]:
         for curve in curves
         for step, score in zip(curve.steps, curve.dev_spearman, strict=True)
     ]
+
+
+def untrained_score(curves: list[Curve]) -> float | None:
+    """What the backbone scores on the dev pairs: at step 0 of any curve; None if none has it."""
+    scores = [curve.dev_spearman[0] for curve in curves if curve.steps[0] == 0]
+    return scores[0] if scores else None
 
 
 def _points(path: Path) -> list[tuple[int, float]]:

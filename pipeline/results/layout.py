@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.results.metrics import DIGITS
-from pipeline.results.numbers import differences
+from pipeline.results.metrics import DIGITS, average_label
+from pipeline.results.numbers import AVERAGE, differences
 
 if TYPE_CHECKING:
     from pipeline.results.numbers import Row, Spread
@@ -25,16 +25,28 @@ def cell(spread: Spread, digits: int = 2) -> str:
 
 def scores_table(rows: list[Row]) -> str:
     """An objective a line, a task a column; below each modified form its gain on the original."""
-    tasks = list(rows[0].scores)
+    tasks = columns(rows[0])
     gains = differences(rows)
     lines = [["objective", "seeds", *tasks]]
     for row in rows:
         cells = [cell(row.scores[task]) for task in tasks]
-        lines.append([f"`{row.objective}`", f"n = {len(row.seeds)}", *cells])
+        seeds = f"n = {len(row.seeds)}" if row.seeds else "-"
+        lines.append([f"`{row.objective}`", seeds, *cells])
         if row.objective in gains:
             gain = gains[row.objective]
             lines.append(["*modified - original*", "", *(f"*{gain[task]:+.2f}*" for task in tasks)])
     return markdown_table(lines, left=1)
+
+
+def measured_on(data: str, tasks: list[str]) -> str:
+    """The sentence that says which data scores are of, and what their average is over."""
+    average = f"; {average_label(tasks)}" if len(tasks) > 1 else ""
+    return f"Measured on `{data}`{average}."
+
+
+def columns(row: Row) -> list[str]:
+    """The tasks that a table shows, and their average if there are several."""
+    return [task for task in row.scores if task != AVERAGE or len(row.scores) > 2]
 
 
 def markdown_table(lines: list[list[str]], *, left: int) -> str:

@@ -30,7 +30,7 @@ class Measured:
         version: Hash of its folder.
         objective: What it was trained with.
         seed: Likewise.
-        dev_spearman: STS-B dev Spearman x 100 of its best step, by which settings are picked.
+        dev_spearman: Spearman x 100 on the dev pairs of the step that was kept.
     """
 
     encoder: str
@@ -67,8 +67,10 @@ def average_label(tasks: list[str]) -> str:
 
 
 def data_name(data: Path) -> str:
-    """The folder's name; `downstream` alone says nothing, so its parent's is taken instead."""
+    """The folder's or table's name; `downstream` alone says nothing: its parent's stands for it."""
     folder = data.resolve()
+    if folder.is_file():
+        return folder.stem
     return folder.parent.name if folder.name == "downstream" else folder.name
 
 

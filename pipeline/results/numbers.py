@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.results.bootstrap import Interval, interval, resampled_differences
-from pipeline.results.runs import Run, Runs, read_paired_scores
+from pipeline.results.runs import UNTRAINED, Run, Runs, read_paired_scores
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pipeline.results.curves import Curve
@@ -42,37 +43,38 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Twins:
-    """An original and its modified form."""
+class Difference:
+    """An objective beside another one, or beside the backbone, on the STS tasks."""
 
-    original: str
-    modified: str
+    objective: str
+    reference: str
     seeds: tuple[int, ...]  # that both were trained with
-    intervals: dict[str, Interval]  # over those seeds; empty if there are none
+    intervals: dict[str, Interval]  # by task, over those seeds, the average last
 
 
 @dataclass(frozen=True)
 class DevScores:
-    """STS-B dev Spearman x 100 of one objective over the seeds that have a curve."""
+    """Spearman x 100 on the dev pairs of one objective over the seeds that have a curve."""
 
     best: Spread
     last: Spread
 
 
-def row(runs: Runs, objective: str, half: HalfName) -> Row:
-    """Summarizes an objective over its seeds."""
-    by_seed = runs.by_objective[objective]
-    measured = [run.halves[half] for run in by_seed.values()]
-    scores = {
-        task: spread([one.scores[task] for one in measured]) for task in runs.half(half).scores
-    }
+def row(objective: str, runs: Sequence[Run], half: HalfName) -> Row:
+    """Summarizes an objective's runs."""
+    measured = [run.halves[half] for run in runs]
+    scores = {task: spread([one.scores[task] for one in measured]) for task in measured[0].scores}
     scores[AVERAGE] = spread([one.average for one in measured])
-    return Row(objective, tuple(by_seed), scores)
+    return Row(objective, tuple(run.seed for run in runs if run.seed is not None), scores)
 
 
 def rows(runs: Runs, half: HalfName) -> list[Row]:
-    """All objectives in `order`; none if no task of this half ran."""
-    return [row(runs, name, half) for name in order(runs)] if runs.half(half).scores else []
+    """The backbone and all objectives in `order`; none if no task of this half ran."""
+    if not runs.half(half).scores:
+        return []
+    untrained = [] if runs.untrained is None else [row(UNTRAINED, [runs.untrained], half)]
+    objectives = (row(name, [*runs.by_objective[name].values()], half) for name in order(runs))
+    return [*untrained, *objectives]
 
 
 def order(runs: Runs) -> list[str]:
@@ -103,9 +105,11 @@ def names(original: str) -> tuple[str, str]:
 
 def dev_scores(curves: list[Curve]) -> dict[str, DevScores]:
     """Best and last dev score by objective: what fell after its best step shows here."""
-    by_objective: dict[str, list[tuple[float, ...]]] = {}
+    by_objective: dict[str, list[list[float]]] = {}
     for curve in curves:
-        by_objective.setdefault(curve.objective, []).append(curve.dev_spearman)
+        points = zip(curve.steps, curve.dev_spearman, strict=True)
+        trained = [score for step, score in points if step > 0]
+        by_objective.setdefault(curve.objective, []).append(trained)
     return {
         objective: DevScores(
             best=spread([max(scores) for scores in of_seeds]),
@@ -115,26 +119,43 @@ def dev_scores(curves: list[Curve]) -> dict[str, DevScores]:
     }
 
 
-def twins(runs: Runs, scores: Path, *, resamples: int, seed: int) -> list[Twins]:
-    """Intervals of each pair whose two members were measured, on the STS tasks."""
+def intervals(
+    runs: Runs, scores: Path, baseline: str | None, *, resamples: int, seed: int
+) -> list[Difference]:
+    """What each objective differs by on the STS tasks, with intervals.
+
+    A modified form is compared with its original, every objective with the baseline and with the
+    backbone, where both were measured.
+    """
     if not runs.half("sts").scores:
         return []
-    present = [names(original) for original in ORIGINALS]
-    return [
-        _twins(runs, pair, scores, resamples=resamples, seed=seed)
-        for pair in present
-        if all(name in runs.by_objective for name in pair)
-    ]
+    objectives = order(runs)
+    originals = {modified: original for original, modified in map(names, ORIGINALS)}
+    pairs = [(name, originals[name]) for name in objectives if name in originals]
+    pairs += [(name, baseline) for name in objectives if baseline is not None and name != baseline]
+    known = [pair for pair in dict.fromkeys(pairs) if pair[1] in runs.by_objective]
+    if runs.untrained is not None:
+        known += [(name, UNTRAINED) for name in objectives]
+    differences = []
+    for name, reference in known:
+        seeds, before, after = _shared(runs, name, reference)
+        found = {}
+        if seeds:
+            found = _intervals(before, after, scores, resamples=resamples, seed=seed)
+        differences.append(Difference(name, reference, seeds, found))
+    return differences
 
 
-def _twins(runs: Runs, pair: tuple[str, str], scores: Path, *, resamples: int, seed: int) -> Twins:
-    before, after = (runs.by_objective[name] for name in pair)
-    shared = tuple(sorted(before.keys() & after.keys()))
-    intervals = {}
-    if shared:
-        both = [[by_seed[k] for k in shared] for by_seed in (before, after)]
-        intervals = _intervals(both[0], both[1], scores, resamples=resamples, seed=seed)
-    return Twins(*pair, shared, intervals)
+def _shared(
+    runs: Runs, objective: str, reference: str
+) -> tuple[tuple[int, ...], list[Run], list[Run]]:
+    """The seeds that both have, and the runs of the reference and of the objective."""
+    own = runs.by_objective[objective]
+    if reference == UNTRAINED and runs.untrained is not None:
+        return tuple(own), [runs.untrained], [*own.values()]
+    other = runs.by_objective[reference]
+    seeds = tuple(sorted(other.keys() & own.keys()))
+    return seeds, [other[k] for k in seeds], [own[k] for k in seeds]
 
 
 def _intervals(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
+from pipeline.results.curves import untrained_score
 from pipeline.results.figures import COLOURS, MARKERS
 from pipeline.results.numbers import CONTRASTIVE, ORIGINALS
 
@@ -16,7 +17,10 @@ FAMILIES = (*CONTRASTIVE, *ORIGINALS)
 
 
 def draw(curves: list[Curve]) -> Figure:
-    """One line a curve: the family's colour and marker; originals dashed, modified ones solid."""
+    """One line a curve: the family's colour and marker; originals dashed, modified ones solid.
+
+    The backbone before training is a dotted line.
+    """
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     labelled: set[str] = set()
@@ -24,8 +28,11 @@ def draw(curves: list[Curve]) -> Figure:
         label = None if curve.objective in labelled else curve.objective
         labelled.add(curve.objective)
         axes.plot(curve.steps, curve.dev_spearman, label=label, **_style(curve.objective))
+    untrained = untrained_score(curves)
+    if untrained is not None:
+        axes.axhline(untrained, color="0.4", linestyle=":", label="untrained")
     axes.set_xlabel("training step")
-    axes.set_ylabel("STS-B dev, Spearman x 100")
+    axes.set_ylabel("dev pairs, Spearman x 100")
     axes.grid(alpha=0.3)
     if curves:
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)

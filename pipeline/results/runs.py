@@ -25,6 +25,7 @@ HalfName = Literal["sts", "transfer"]
 # Metrics are rounded to 6 digits; a larger gap means scores of another run.
 STALE_DIFFERENCE = 1e-4
 
+UNTRAINED = "untrained"
 _ANY_OBJECTIVE, _ANY_SEED = "<objective>", "<seed>"  # as messages show them
 
 
@@ -45,10 +46,13 @@ class Half:
 
 @dataclass(frozen=True)
 class Run:
-    """One encoder's metrics; setting and classifier are None if no transfer task ran."""
+    """One encoder's metrics; setting and classifier are None if no transfer task ran.
+
+    The seed is None of the backbone, whose objective is called `untrained`.
+    """
 
     objective: str
-    seed: int
+    seed: int | None
     data: str
     missing: tuple[str, ...]
     halves: dict[HalfName, Half]
@@ -73,9 +77,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Runs:
-    """All encoders, measured under the same conditions."""
+    """All encoders, measured under the same conditions.
+
+    Attributes:
+        by_objective: Those that were trained, by seed.
+        untrained: The backbone, where it was measured.
+    """
 
     by_objective: dict[str, dict[int, Run]]
+    untrained: Run | None = None
 
     @property
     def any(self) -> Run:
@@ -92,6 +102,8 @@ def read_runs(
 ) -> Runs:
     """Reads `folder/<objective>/<seed>.json` and checks that all were measured alike.
 
+    The backbone's metrics are read from `untrained.json`, where it is there.
+
     Args:
         folder: Where the metrics lie.
         objectives: Which ones; all that are there if not given.
@@ -106,8 +118,13 @@ def read_runs(
         run = _read_run(path)
         first = first or run
         _check_alike(path, run, first)
-        runs.setdefault(run.objective, {})[run.seed] = run
-    return Runs({name: dict(sorted(by_seed.items())) for name, by_seed in runs.items()})
+        runs.setdefault(run.objective, {})[int(path.stem)] = run
+    untrained, path = None, folder / f"{UNTRAINED}.json"
+    if path.is_file():
+        untrained = _read_run(path)
+        _check_alike(path, untrained, next(iter(runs[min(runs)].values())))
+    ordered = {name: dict(sorted(by_seed.items())) for name, by_seed in runs.items()}
+    return Runs(ordered, untrained)
 
 
 def read_paired_scores(
@@ -163,12 +180,14 @@ def _check_alike(path: Path, run: Run, first: Run) -> None:
 
 
 def _read_run(path: Path) -> Run:
-    objective = path.parent.name
+    untrained = path.stem == UNTRAINED
+    objective = UNTRAINED if untrained else path.parent.name
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        _check_tasks(found)
         run = Run(
             objective=objective,
-            seed=int(path.stem),
+            seed=None if untrained else int(path.stem),
             data=str(found["data"]),
             missing=tuple(found["missing"]),
             halves={
@@ -184,7 +203,7 @@ def _read_run(path: Path) -> Run:
             f"metrics: {path} is not <objective>/<seed>.json as pipeline.evaluate writes it "
             f"({_reason(error)}); evaluate the encoder again."
         ) from None
-    if said not in ((None, None), (objective, run.seed)):
+    if said != (None, None) and (untrained or said != (objective, run.seed)):
         raise InputError(
             f"metrics: {path} was measured on {said[0]}-{said[1]}; "
             "evaluate the encoder that its place names."
@@ -192,19 +211,23 @@ def _read_run(path: Path) -> Run:
     return run
 
 
+def _check_tasks(found: dict[str, Any]) -> None:
+    if set(found["tasks"]) != {*found.get("sts", {}), *found.get("transfer", {})}:
+        raise ValueError("its list of tasks and their scores differ")
+
+
 def _half(found: dict[str, Any], name: HalfName, score: str, counts: str, average: str) -> Half:
-    by_task = found.get(name, {})
-    tasks = [task for task in HALVES[name] if task in by_task]
-    if set(tasks) != {task for task in found["tasks"] if task in HALVES[name]}:
-        raise ValueError(f"tasks and {name} differ")
-    scores = {task: float(by_task[task][score]) for task in tasks}
+    known, written = HALVES[name], found.get(name, {})
+    order = [*(task for task in known if task in written), *(written.keys() - set(known))]
+    by_task = {task: written[task] for task in order}
+    scores = {task: float(result[score]) for task, result in by_task.items()}
     if not all(map(math.isfinite, scores.values())):
         raise ValueError(f"{name} holds scores that are not finite")
     return Half(
         scores=scores,
-        counts={task: by_task[task][counts] for task in tasks},
-        labels={task: str(by_task[task]["label"]) for task in tasks},
-        average=float(found[average]) if tasks else math.nan,
+        counts={task: result[counts] for task, result in by_task.items()},
+        labels={task: str(result["label"]) for task, result in by_task.items()},
+        average=float(found[average]) if by_task else math.nan,
     )
 
 
@@ -213,7 +236,8 @@ def _reason(error: Exception) -> str:
 
 
 def _read_scores(folder: Path, run: Run, task: str) -> tuple[np.ndarray, np.ndarray]:
-    path = folder / run.objective / f"{run.seed}.npz"
+    place = run.objective if run.seed is None else f"{run.objective}/{run.seed}"
+    path = folder / f"{place}.npz"
     try:
         # NumPy leaves a file open that it cannot read, if it opens it itself.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:

@@ -10,14 +10,15 @@ from pipeline.results.layout import (
     SPREAD,
     cell,
     markdown_table,
-    rounded,
+    measured_on,
     rows_json,
     scores_table,
     spread_json,
     warning,
 )
 from pipeline.results.metrics import DIGITS, average_label
-from pipeline.results.numbers import DevScores, Row, Twins, differences
+from pipeline.results.numbers import AVERAGE, DevScores, Difference, Row
+from pipeline.results.runs import UNTRAINED
 from pipeline.results.transfer import transfer_blocks, transfer_json
 
 if TYPE_CHECKING:
@@ -31,8 +32,9 @@ class Comparison:
     runs: Runs
     sts: list[Row]
     transfer: list[Row]
-    twins: list[Twins]
+    differences: list[Difference]
     dev: dict[str, DevScores]
+    untrained: float | None  # the backbone's score on the dev pairs
     resamples: int
     seed: int
 
@@ -62,16 +64,15 @@ def as_markdown(comparison: Comparison) -> str:
     if comparison.runs.any.missing:
         missing = ", ".join(comparison.runs.any.missing)
         blocks.append(f"Missing, as their data was not there: {missing}.")
+    if comparison.differences:
+        blocks += [_differences_caption(comparison), _differences_table(comparison)]
     if comparison.dev:
         blocks += [_DEV_CAPTION, _dev_table(comparison)]
-    if comparison.twins:
-        blocks += [_intervals_caption(comparison), _intervals_table(comparison)]
     return "\n\n".join(blocks) + "\n"
 
 
 def _sts_json(comparison: Comparison) -> dict[str, Any]:
     half = comparison.runs.half("sts")
-    gains = differences(comparison.sts)
     return {
         "pairs": half.counts,
         "labels": half.labels,
@@ -83,26 +84,23 @@ def _sts_json(comparison: Comparison) -> dict[str, Any]:
             "level_percent": LEVEL,
         },
         "objectives": rows_json(comparison.sts),
-        "twins": {
-            twins.modified: _twins_json(twins, gains[twins.modified]) for twins in comparison.twins
-        },
+        "differences": [_difference_json(one) for one in comparison.differences],
     }
 
 
-def _twins_json(twins: Twins, gain: dict[str, float]) -> dict[str, Any]:
+def _difference_json(difference: Difference) -> dict[str, Any]:
     return {
-        "original": twins.original,
-        "modified": twins.modified,
-        "difference": rounded(gain),
-        "shared_seeds": list(twins.seeds),
-        "bootstrap": {
+        "objective": difference.objective,
+        "reference": difference.reference,
+        "shared_seeds": list(difference.seeds),
+        "tasks": {
             task: {
-                "difference": round(found.difference, DIGITS),
-                "low": round(found.low, DIGITS),
-                "high": round(found.high, DIGITS),
-                "holds_zero": found.holds_zero,
+                "difference": round(interval.difference, DIGITS),
+                "low": round(interval.low, DIGITS),
+                "high": round(interval.high, DIGITS),
+                "includes_zero": interval.includes_zero,
             }
-            for task, found in twins.intervals.items()
+            for task, interval in difference.intervals.items()
         },
     }
 
@@ -111,49 +109,64 @@ def _sts_caption(comparison: Comparison) -> str:
     half = comparison.runs.half("sts")
     what = (
         "Spearman's correlation x 100 of cosine and gold, all pairs of a task together; "
-        f"{SPREAD}. Measured on `{comparison.runs.any.data}`; {average_label(list(half.scores))}."
+        f"{SPREAD}. {measured_on(comparison.runs.any.data, list(half.scores))}"
     )
     return "\n".join([what, *warning(half)])
 
 
 _DEV_CAPTION = (
-    "STS-B dev during training: the best step, whose encoder is measured above, and the last. An "
-    "objective that needs its best step picked for it falls between the two."
+    "Spearman's correlation x 100 on the dev pairs during training: at the last step, and at the "
+    "best one, which only labels can find. An objective that fails falls between the two."
 )
 
 
 def _dev_table(comparison: Comparison) -> str:
-    lines = [["objective", "best", "last", "last - best"]]
+    lines = [["objective", "last", "best", "last - best"]]
+    if comparison.untrained is not None:
+        lines.append([f"`{UNTRAINED}`", f"{comparison.untrained:.2f}", "-", "-"])
     for row in comparison.sts or comparison.transfer:
         if row.objective in comparison.dev:
             dev = comparison.dev[row.objective]
             fall = f"{dev.last.mean - dev.best.mean:+.2f}"
-            lines.append([f"`{row.objective}`", cell(dev.best), cell(dev.last), fall])
+            lines.append([f"`{row.objective}`", cell(dev.last), cell(dev.best), fall])
     return markdown_table(lines, left=1)
 
 
-def _intervals_caption(comparison: Comparison) -> str:
+def _differences_caption(comparison: Comparison) -> str:
     return (
-        f"Modified less original with its {LEVEL} % interval: paired bootstrap over sentence "
-        f"pairs, {comparison.resamples:,} resamples (seed {comparison.seed}), seeds that both "
-        "have. It covers the choice of pairs, not the choice of training seeds."
+        f"Differences with {LEVEL} % confidence intervals: paired bootstrap over sentence pairs "
+        f"({comparison.resamples:,} resamples, seed {comparison.seed}), of the seeds that both "
+        "have. The interval covers the choice of pairs, not the choice of training seeds."
     )
 
 
-def _intervals_table(comparison: Comparison) -> str:
-    lines = [["modified", "task", "reading", "difference", "interval", "seeds"]]
-    for twins in comparison.twins:
-        name, seeds = f"`{twins.modified}`", ", ".join(map(str, twins.seeds))
-        if not twins.intervals:
-            lines.append([name, "-", "no interval", "-", "-", "none in common"])
-        for task, found in twins.intervals.items():
+def _differences_table(comparison: Comparison) -> str:
+    """Of a modified form and its original all tasks; of other two the average."""
+    lines = [["objective", "less", "task", "difference", "interval", "reading", "seeds"]]
+    for one in comparison.differences:
+        names, seeds = [f"`{one.objective}`", f"`{one.reference}`"], ", ".join(map(str, one.seeds))
+        if not one.intervals:
+            lines.append([*names, "-", "-", "-", "no seed in common", "-"])
+        tasks = [task for task in one.intervals if task != AVERAGE or len(one.intervals) > 2]
+        if not one.objective.startswith(f"{one.reference}_"):
+            tasks = tasks[-1:]
+        for task in tasks:
+            found = one.intervals[task]
             bounds = f"{found.low:+.2f} to {found.high:+.2f}"
-            lines.append([name, task, reading(found), f"{found.difference:+.2f}", bounds, seeds])
+            pairs = _pairs(comparison, task)
+            cells = [task, f"{found.difference:+.2f}", bounds, reading(found, pairs), seeds]
+            lines.append([*names, *cells])
     return markdown_table(lines, left=3)
 
 
-def reading(found: Interval) -> str:
+def _pairs(comparison: Comparison, task: str) -> int:
+    """Scored pairs of a task, or of all."""
+    counts = {name: int(str(count)) for name, count in comparison.runs.half("sts").counts.items()}
+    return counts.get(task, sum(counts.values()))
+
+
+def reading(found: Interval, pairs: int) -> str:
     """What an interval says, in words."""
-    if found.holds_zero:
-        return "holds zero: these pairs do not tell the two apart"
-    return "modified is better" if found.low > 0 else "modified is worse"
+    if found.includes_zero:
+        return f"includes zero: {pairs:,} pairs cannot separate the two"
+    return "higher" if found.low > 0 else "lower"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.results.layout import SPREAD, rounded, rows_json, scores_table, warning
+from pipeline.results.layout import SPREAD, measured_on, rounded, rows_json, scores_table, warning
 from pipeline.results.metrics import average_label
 from pipeline.results.numbers import differences
 
@@ -38,8 +38,8 @@ def transfer_json(runs: Runs, rows: list[Row]) -> dict[str, Any]:
 def _caption(runs: Runs) -> str:
     return (
         f"Accuracy in percent of a linear classifier on frozen embeddings; {SPREAD}. Setting "
-        f"`{runs.any.setting}`, classifier `{runs.any.classifier}`. Measured on "
-        f"`{runs.any.data}`; {average_label(list(runs.half('transfer').scores))}."
+        f"`{runs.any.setting}`, classifier `{runs.any.classifier}`. "
+        f"{measured_on(runs.any.data, list(runs.half('transfer').scores))}"
     )
 
 

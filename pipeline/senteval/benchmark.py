@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from pipeline.machine.errors import InputError
 from pipeline.senteval.classifier import SETTINGS, ClassifierName, Method, SettingName
+from pipeline.senteval.graded_pairs import read_table
 from pipeline.senteval.selection import select
 from pipeline.senteval.sts import StsResult, score_sts
 from pipeline.senteval.sts_tasks import STS_FOLDERS, STS_TASKS, StsData, read_sts
@@ -86,8 +88,10 @@ def evaluate(
 
     Args:
         encode: Gives a (number of sentences, D) array for a list of sentences.
-        data: The folder that holds STS/ and its like: SentEval's `downstream`.
-        tasks: `sts`, `transfer` and names of tasks, in a list or with commas between.
+        data: The folder that holds STS/ and its like: SentEval's `downstream`; or a table of graded
+            pairs, a .csv or .tsv file with the columns sentence1, sentence2 and score.
+        tasks: `sts`, `transfer` and names of tasks, in a list or with commas between; a table has
+            `sts` only.
         setting: Of the transfer tasks: `test` is slower, and what papers report; or `fast`.
         classifier: Of the transfer tasks: `mlp`, as papers report, or scikit-learn's `logistic`.
 
@@ -103,10 +107,19 @@ def evaluate(
 def read(data: Path, tasks: str | Sequence[str]) -> Tasks:
     """Checks and reads all files, so that bad data fails before anything is encoded.
 
+    A table of graded pairs is one task of the name of its file.
+
     Raises:
         InputError: No task has data, or the data of one is incomplete or malformed.
     """
     names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else tasks
+    if data.is_file():
+        if set(names) != {"sts"}:
+            raise InputError(
+                f"tasks: {data} is a table of graded pairs, on which only sts can be measured, got "
+                f"{', '.join(names)}; give SentEval's folder for other tasks."
+            )
+        return Tasks((StsData(data.stem, "other", read_table(data)),), (), ())
     present, missing = select(data, names, FOLDERS, HALVES)
     return Tasks(
         sts=tuple(read_sts(data, task) for task in present if task in STS_TASKS),

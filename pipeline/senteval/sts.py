@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pipeline.machine.errors import InputError
+from pipeline.senteval.graded_pairs import join
 from pipeline.senteval.similarity import Encode, cosine_scores, pearson, spearman
 from pipeline.senteval.sts_files import Pairs, read_sts_benchmark
 from pipeline.senteval.sts_tasks import STS_TASKS, StsData, read_sts
@@ -101,12 +102,7 @@ def score_sts(encode: Encode, data: StsData) -> TaskScore:
         InputError: Embeddings are not finite, zero or all alike.
     """
     task, subsets = data.task, data.subsets
-    everything = Pairs(
-        name=task,
-        first=tuple(sentence for subset in subsets for sentence in subset.first),
-        second=tuple(sentence for subset in subsets for sentence in subset.second),
-        gold=np.concatenate([subset.gold for subset in subsets]),
-    )
+    everything = join(task, subsets)
     cosine, gold = cosine_scores(encode, everything), everything.gold
     ends = np.cumsum([len(subset) for subset in subsets])
     parts = np.split(cosine, ends[:-1])

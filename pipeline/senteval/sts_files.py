@@ -63,8 +63,8 @@ def read_gold_and_input(folder: Path, subset: str) -> Pairs:
     for number, (line, score) in enumerate(zip(sentences, gold, strict=True), start=1):
         if score.strip():
             columns = _columns(line, 2, input_path, number)
-            rows.append((columns[0], columns[1], _score(score, gold_path, number)))
-    return _pairs(subset, rows, gold_path)
+            rows.append((columns[0], columns[1], read_score(score, gold_path, number)))
+    return make_pairs(subset, rows, gold_path)
 
 
 def read_sts_benchmark(data: Path, split: Split) -> Pairs:
@@ -78,12 +78,29 @@ def read_sts_benchmark(data: Path, split: Split) -> Pairs:
         InputError: The file is absent, empty or malformed.
     """
     check_folder(data)
-    path = data / "STS" / "STSBenchmark" / f"sts-{split}.csv"
+    return read_sts_benchmark_file(data / "STS" / "STSBenchmark" / f"sts-{split}.csv")
+
+
+def read_sts_benchmark_file(path: Path) -> Pairs:
+    """One file of STS Benchmark: see `read_sts_benchmark`."""
     rows = []
     for number, line in enumerate(_lines(path), start=1):
         columns = _columns(line, 7, path, number)
-        rows.append((columns[5], columns[6], _score(columns[4], path, number)))
-    return _pairs(split, rows, path)
+        rows.append((columns[5], columns[6], read_score(columns[4], path, number)))
+    return make_pairs(path.stem.removeprefix("sts-"), rows, path)
+
+
+def is_sts_benchmark(path: Path) -> bool:
+    """Whether a file begins as those of STS Benchmark do: seven columns, a score in the fifth."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        columns = file.readline().split(b"\t")
+    try:
+        float(columns[4])
+    except (IndexError, ValueError):
+        return False
+    return len(columns) >= 7
 
 
 def read_sick(path: Path) -> Pairs:
@@ -101,8 +118,8 @@ def read_sick(path: Path) -> Pairs:
     rows = []
     for number, line in enumerate(lines[1:], start=2):
         columns = _columns(line, len(header), path, number)
-        rows.append((columns[first], columns[second], _score(columns[score], path, number)))
-    return _pairs("test", rows, path)
+        rows.append((columns[first], columns[second], read_score(columns[score], path, number)))
+    return make_pairs("test", rows, path)
 
 
 def _lines(path: Path) -> list[str]:
@@ -130,7 +147,12 @@ def _columns(line: str, least: int, path: Path, number: int) -> list[str]:
     return columns
 
 
-def _score(text: str, path: Path, number: int) -> float:
+def read_score(text: str, path: Path, number: int) -> float:
+    """A gold score as a number.
+
+    Raises:
+        InputError: it is none, or not finite.
+    """
     try:
         score = float(text)
     except ValueError:
@@ -142,7 +164,12 @@ def _score(text: str, path: Path, number: int) -> float:
     return score
 
 
-def _pairs(name: str, rows: list[tuple[str, str, float]], path: Path) -> Pairs:
+def make_pairs(name: str, rows: list[tuple[str, str, float]], path: Path) -> Pairs:
+    """The rows of a file as columns.
+
+    Raises:
+        InputError: they have not two different scores.
+    """
     if len({score for _, _, score in rows}) < 2:
         raise InputError(
             f"{path}: {len(rows)} scored pairs without two different scores; "

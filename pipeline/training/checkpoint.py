@@ -49,10 +49,18 @@ class Progress:
         """The last step that was evaluated; 0 before the first."""
         return int(self.rows[-1]["step"]) if self.rows else 0
 
+    @property
+    def last_score(self) -> float:
+        """The dev score of the last evaluation."""
+        return self.rows[-1]["dev_spearman"]
+
     def add(self, row: dict[str, float]) -> bool:
-        """Add an evaluation to the curve; True if it is the best so far (the first of equals)."""
+        """Add an evaluation to the curve; True if it is the best so far (the first of equals).
+
+        The backbone's, at step 0, is none: a run gives an encoder that it trained.
+        """
         self.rows.append(row)
-        if row["dev_spearman"] <= self.best_score:
+        if self.step == 0 or row["dev_spearman"] <= self.best_score:
             return False
         self.best_step, self.best_score = self.step, row["dev_spearman"]
         return True

@@ -46,6 +46,21 @@ class Identity:
     backbone_version: str
     data: Meta
 
+    @property
+    def steps(self) -> int:
+        """Optimizer steps in all; a batch that is not full is left out."""
+        epoch = self.data.train // self.settings.batch_size
+        return self.settings.steps or self.settings.epochs * epoch
+
+    def plan(self) -> str:
+        """What the run will do, as a sentence."""
+        settings = self.settings
+        return (
+            f"{self.steps:,} steps of {settings.batch_size:,} sentences from "
+            f"{self.backbone.source} on {self.data.train:,} sentences of {self.data.source}, "
+            f"learning rate {settings.learning_rate:g}, {settings.keep} step kept."
+        )
+
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and names, for JSON."""
         settings = self.settings.model_dump()

@@ -13,6 +13,8 @@ from pipeline.training.curves import BATCH
 from pipeline.training.dynamics import dynamics, named
 from pipeline.training.step import Outcome
 
+EARLY = 5  # dev scores of the first `evaluate_every` steps
+
 
 class Monitor:
     """Keeps losses, and the numbers of the batches that are recorded.
@@ -29,8 +31,12 @@ class Monitor:
         self._seen: list[tuple[int, Tensor]] = []
 
     def evaluates(self, step: int) -> bool:
-        """Whether the dev score is measured after this step."""
-        return step % self._evaluate_every == 0 or step == self._steps
+        """Whether the dev score is measured after this step.
+
+        Some objectives fall within a few steps, so the first interval is divided.
+        """
+        early = step < self._evaluate_every and step % math.ceil(self._evaluate_every / EARLY) == 0
+        return early or step % self._evaluate_every == 0 or step == self._steps
 
     def _records(self, step: int) -> bool:
         return step % self._record_every == 0 or step == self._steps
@@ -47,10 +53,13 @@ class Monitor:
 
         Returns:
             The curve's row at the last step, which must have been seen, without its dev score.
+            At step 0 there is no loss and no batch yet: NaN.
 
         Raises:
             CollapseError: a loss since the last reading was not finite.
         """
+        if not progress.step:
+            return {"step": 0, "loss": math.nan, **dict.fromkeys(BATCH, math.nan)}
         rows = [(step, named(numbers)) for step, numbers in self._seen]
         loss = float(self._losses) / (progress.step - progress.evaluated_step)
         if not math.isfinite(loss):

@@ -17,9 +17,13 @@ def make_record(
     identity: Identity, progress: Progress, steps: int, hardware: str
 ) -> dict[str, Any]:
     """What triad.json holds of a finished run."""
+    step, score = progress.step, progress.last_score
+    if identity.settings.keep == "best":
+        step, score = progress.best_step, progress.best_score
     return identity.as_dict() | {
         "hardware": hardware,
         "steps": steps,
+        "kept": {"step": step, "dev_spearman": round(score, 6)},
         "best": {"step": progress.best_step, "dev_spearman": round(progress.best_score, 6)},
         "curve": [rounded(row) for row in progress.rows],
     }
@@ -33,7 +37,7 @@ def write_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _card(record: Mapping[str, Any]) -> str:
-    name, seed, best = record["objective"], record["seed"], record["best"]
+    name, seed, kept = record["objective"], record["seed"], record["kept"]
     return f"""---
 library_name: sentence-transformers
 pipeline_tag: sentence-similarity
@@ -53,8 +57,8 @@ A sentence encoder trained by Triad with the objective `{name}` from
 {_rows(record["training"])}
 | pooling | {record["backbone"]["pooling"]} |
 | seed | {seed} |
-| best step | {best["step"]} of {record["steps"]} |
-| dev Spearman x 100 | {best["dev_spearman"]:.2f} |
+| step | {kept["step"]} of {record["steps"]} |
+| dev Spearman x 100 | {kept["dev_spearman"]:.2f} |
 
 ```python
 from sentence_transformers import SentenceTransformer

@@ -61,7 +61,7 @@ def training(encoder: ServedEncoder) -> dict[str, Any]:
             f"model: {encoder.id!r} has no training record; only encoders that Triad trained do.",
             "model",
         )
-    kept = ("objective", "hyperparameters", "seed", "training", "hardware", "steps", "best")
+    kept = ("objective", "hyperparameters", "seed", "training", "hardware", "steps", "kept", "best")
     head = {"object": "training", "model": encoder.id, "version": encoder.version}
     return head | {key: record.get(key) for key in kept} | {"curve": record["curve"]}
 

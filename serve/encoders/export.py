@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("encoders", nargs="+", type=Path, help="sentence-transformers folders")
     parser.add_argument("--out", type=Path, required=True, help="folder of exports")
     parser.add_argument(
-        "--int8-data", type=Path, help="also 8-bit; STS-B dev below this folder tells its loss"
+        "--int8-data", type=Path, help="also 8-bit; this table of graded pairs tells its loss"
     )
     options = parser.parse_args(arguments)
     failed = 0

@@ -31,7 +31,7 @@ def export_missing(
     Args:
         encoders: their folders.
         place: folder of exports.
-        int8_data: SentEval folder, if 8-bit graphs are wanted too.
+        int8_data: table of graded pairs, if 8-bit graphs are wanted too.
         stop: ends a running export when it is set.
 
     Returns:

@@ -1,4 +1,4 @@
-"""8-bit weights for ONNX Runtime, and what they cost: Spearman's correlation on STS-B dev.
+"""8-bit weights for ONNX Runtime, and what they cost: Spearman's correlation on graded pairs.
 
 Smaller and, without bfloat16 arithmetic, faster; but another encoder: its cosines to the float32
 embeddings are near 0.99, not 0.9999. So it is never chosen by itself.
@@ -11,7 +11,7 @@ import numpy as np
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from scipy.stats import spearmanr
 
-from pipeline.senteval.sts_files import read_sts_benchmark
+from pipeline.senteval.graded_pairs import read_dev
 from serve.encoders.backends import BACKENDS
 from serve.encoders.exported import Embed, Embeddings, Exported, cosines, pad
 
@@ -23,14 +23,14 @@ def quantise(exported: Exported, data: Path) -> None:
 
     Args:
         exported: the exported encoder.
-        data: SentEval's folder, whose STS-B dev pairs are scored with both graphs.
+        data: a table of graded pairs, whose dev pairs are scored with both graphs.
     """
     report = exported.folder / "int8.json"
     if report.is_file():
         return
     graph = exported.folder / "graph.int8.onnx"
     quantize_dynamic(exported.folder / "graph.onnx", graph, weight_type=QuantType.QInt8)
-    pairs = read_sts_benchmark(data, "dev")
+    pairs = read_dev(data)
     scores = {}
     for name in ("onnxruntime-f32", "onnxruntime-int8"):
         embed, _ = BACKENDS[name](exported, exported.folder, 1)

@@ -1,4 +1,4 @@
-"""The embedded sample as the page shows it."""
+"""The graded captions as the page shows them."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,23 +11,23 @@ from app import sample
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    """What is read is kept, which a test with another folder must not leave behind."""
+    """What is read is kept, which a test with another file must not leave behind."""
     yield
     sample.graded_pairs.cache_clear()
     sample.sentences.cache_clear()
 
 
-def test_there_are_three_hundred_graded_pairs() -> None:
+def test_the_test_pairs_are_shown() -> None:
     pairs = sample.graded_pairs()
-    assert len(pairs) == 300
+    assert len(pairs) == 375
     assert all(one.first and one.second and 0 <= one.gold <= 5 for one in pairs)
     assert len({one.gold for one in pairs}) > 10
 
 
 @pytest.mark.parametrize("count", [0, 1, 12, 300])
-def test_sentences_are_spread_over_the_corpus(count: int) -> None:
+def test_sentences_are_different_and_spread_over_the_pairs(count: int) -> None:
     everything = list(sample.sentences(10**6))
-    assert len(everything) == 2620
+    assert len(everything) == len(set(everything)) > 300
     found = list(sample.sentences(count))
     places = [everything.index(one) for one in found]
     assert len(found) == count
@@ -36,10 +36,8 @@ def test_sentences_are_spread_over_the_corpus(count: int) -> None:
     assert not steps or max(steps) - min(steps) <= 1
 
 
-def test_without_the_folder_there_is_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_file_there_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sample.graded_pairs.cache_clear()
     sample.sentences.cache_clear()
-    monkeypatch.setattr(sample, "_PLACE", tmp_path)
+    monkeypatch.setattr(sample, "_FILE", tmp_path / "absent.tsv")
     assert (list(sample.graded_pairs()), list(sample.sentences(5))) == ([], [])

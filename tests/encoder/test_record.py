@@ -8,10 +8,18 @@ from pipeline.encoder.record import Origin, read_origin
 from pipeline.machine.errors import InputError
 
 
-def test_a_record_names_objective_seed_and_best_step(tmp_path: Path) -> None:
-    (tmp_path / "triad.json").write_text(
-        '{"objective": "mhe", "seed": 0, "steps": 9, "best": {"step": 4, "dev_spearman": 61.5}}'
-    )
+@pytest.mark.parametrize(
+    "kept",
+    [
+        '"kept": {"step": 4, "dev_spearman": 61.5}, "best": {"step": 3, "dev_spearman": 62.5}',
+        '"best": {"step": 4, "dev_spearman": 61.5}',  # before one could choose
+    ],
+)
+def test_a_record_names_objective_seed_and_the_step_that_was_kept(
+    tmp_path: Path, kept: str
+) -> None:
+    record = f'{{"objective": "mhe", "seed": 0, "steps": 9, {kept}}}'
+    (tmp_path / "triad.json").write_text(record)
     origin = read_origin(tmp_path)
     assert origin == Origin("mhe", 0, 9, 4, 61.5)
     assert origin.name("folder") == "mhe-0"

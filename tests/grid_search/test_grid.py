@@ -41,7 +41,7 @@ def options(tmp_path: Path, *more: str) -> list[str]:
         (["--margins", "0.3", "3"], "margin: 3.0 is out of range; it must be at least 0.0"),
         (["--batch-sizes", "1"], "batch_size: 1 is out of range; it must be at least 2"),
         (["--start-temperature", "0"], "temperature: 0.0 is out of range"),
-        (["--set", "evaluate.data=data/absent"], "sts-dev.csv is not there"),
+        (["--set", "train.dev=data/absent.csv"], "data/absent.csv is not there"),
         (["--jobs", "0"], "--jobs must be 1 or more"),
     ],
     ids=lambda value: value[1] if isinstance(value, list) and value[0] != "--set" else None,
@@ -105,6 +105,7 @@ def test_data_that_runs_would_lack_is_told(tmp_path: Path, monkeypatch: pytest.M
         "corpus": {"watch": "corpus.txt"},
         "backbone": {"watch": str(ROOT / "backbones")},
         "evaluate": {"data": "senteval"},
+        "train": {"dev": "senteval/STS/STSBenchmark/sts-dev.csv"},
     }
     with pytest.raises(ValueError, match=r"corpus: corpus\.txt is not tracked.*--copy-paths"):
         request._check_data(composed, ["senteval"])

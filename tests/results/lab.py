@@ -77,6 +77,13 @@ class Project:
         if curve is not None:
             self.write(f"curves/{objective}/{seed}.csv", curve.encode())
 
+    def add_untrained(self, *, noise: float = 6, tasks: dict[str, int] | None = None) -> None:
+        found = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
+        both = Result(found, transfer_result({}), "fast", "mlp")
+        text = json.dumps(metrics(Measured("bert-mini", "abc"), both, Path("sample")))
+        self.write("metrics/untrained.json", text.encode())
+        self.write("scores/untrained.npz", scores_archive(found))
+
     def write(self, name: str, content: bytes) -> None:
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -97,6 +104,15 @@ class Project:
 
     def markdown(self) -> str:
         return (self.folder / "results" / "comparison.md").read_text(encoding="utf-8")
+
+    def difference(self, objective: str, reference: str) -> Any:
+        """What comparison.json says of two."""
+        (found,) = (
+            one
+            for one in self.json()["differences"]
+            if (one["objective"], one["reference"]) == (objective, reference)
+        )
+        return found
 
     def table_column(self, column: int = 0) -> list[str]:
         """Cells of the first table's column, below its header."""

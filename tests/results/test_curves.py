@@ -31,7 +31,7 @@ class TestCurves:
             "best": {"mean": 61.5, "deviation": 0.0},
             "last": {"mean": 59.25, "deviation": close(2**0.5)},
         }
-        assert "| `vicreg` | 61.50 ± 0.00 | 59.25 ± 1.41 | -2.25 |" in project.markdown()
+        assert "| `vicreg` | 59.25 ± 1.41 | 61.50 ± 0.00 | -2.25 |" in project.markdown()
 
     def test_without_curves_there_is_no_table_of_dev_scores(self, project: Project) -> None:
         project.add("vicreg", curve=None)

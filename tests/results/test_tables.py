@@ -116,7 +116,7 @@ class TestCaption:
         project.add("info_nce")
         project.compare()
         caption = project.markdown()
-        assert "Measured on `sample`; avg of 1: STS-B." in caption
+        assert "Measured on `sample`." in caption
         assert "Missing, as their data was not there: STS12, STS13, STS14" in caption
 
     def test_the_sample_must_not_be_put_beside_published_numbers(self, project: Project) -> None:

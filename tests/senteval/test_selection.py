@@ -10,7 +10,7 @@ from pipeline.machine.errors import InputError
 from pipeline.senteval.benchmark import FOLDERS, HALVES
 from pipeline.senteval.selection import select
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample"
+SAMPLE = Path(__file__).parents[1] / "sample"
 
 
 def test_tasks_are_run_once_and_in_their_own_order() -> None:

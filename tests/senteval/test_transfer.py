@@ -20,7 +20,7 @@ from pipeline.senteval.transfer import (
 )
 from pipeline.senteval.transfer_readers import Examples, TransferData, read_transfer
 
-SAMPLE = Path(__file__).parents[2] / "data" / "sample"
+SAMPLE = Path(__file__).parents[1] / "sample"
 QUICK = Method(Setting(3, Training("rmsprop", batch_size=16, epoch_size=1, tenacity=1)))
 
 

@@ -118,7 +118,10 @@ def _averages(
     if not measured:
         return {}, (), []
     runs = read_runs(metrics, measured)
-    averages = {name: row(runs, name, "sts").scores[AVERAGE] for name in measured}
+    averages = {
+        name: row(name, [*runs.by_objective[name].values()], "sts").scores[AVERAGE]
+        for name in measured
+    }
     half = runs.half("sts")
     return averages, tuple(half.scores), warning(half)
 

@@ -78,7 +78,7 @@ class TestFile:
             "seed": None,
             "version": folder_version(tiny_bert),
             "steps": None,
-            "best_step": None,
+            "step": None,
             "pooling": "cls",
         }
         meta = json.loads((prepared / "meta.json").read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ class TestEncoders:
         (own / "triad.json").write_text(json.dumps(record), encoding="utf-8")
         described = describe_encoder(str(own), "cls")
         assert described["name"] == "vicreg-7"
-        assert (described["steps"], described["best_step"]) == (200, 50)
+        assert (described["steps"], described["step"]) == (200, 50)
 
     def test_an_encoder_that_was_saved_is_measured_as_its_backbone(
         self, content: Any, tiny_bert: Path, prepared: Path, tmp_path: Path

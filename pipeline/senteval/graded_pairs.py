@@ -1,0 +1,131 @@
+"""Graded sentence pairs of one's own: a .csv or .tsv file with a header.
+
+    sentence1,sentence2,score
+    A man is playing a guitar.,Somebody makes music.,3.4
+
+A `.csv` file quotes as spreadsheets do; in a `.tsv` file tabs end columns and nothing is quoted.
+Scores may have any range. A column `split` may say which pairs are `dev`, for scores during
+training; other columns are ignored. SentEval's files are read in sts_files.py.
+"""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.machine.errors import InputError
+from pipeline.senteval.sts_files import (
+    Pairs,
+    is_sts_benchmark,
+    make_pairs,
+    read_score,
+    read_sts_benchmark,
+    read_sts_benchmark_file,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+COLUMNS = ("sentence1", "sentence2", "score")
+KINDS = (".csv", ".tsv")
+
+
+def read_table(path: Path) -> tuple[Pairs, ...]:
+    """Pairs by their split, in the file's order; one subset `all` if no column says the split.
+
+    Raises:
+        InputError: the file is missing, is no such table, or holds too little.
+    """
+    rows: dict[str, list[tuple[str, str, float]]] = {}
+    for number, row in _rows(path):
+        sentences = (row["sentence1"], row["sentence2"])
+        if not all(sentence.strip() for sentence in sentences):
+            raise InputError(f"{path}, line {number}: a sentence is empty; remove the line.")
+        score = read_score(row["score"], path, number)
+        rows.setdefault(row.get("split", "all"), []).append((*sentences, score))
+    if not rows:
+        raise InputError(f"{path} holds no pair below its header; give pairs with scores.")
+    return tuple(make_pairs(split, some, path) for split, some in rows.items())
+
+
+def read_dev(path: Path) -> Pairs:
+    """The pairs that are scored during training.
+
+    Args:
+        path: SentEval's folder, or its `sts-dev.csv`; or a table, whose `dev` pairs are read, or
+            all pairs where none is marked.
+
+    Raises:
+        InputError: the file is missing, malformed, or holds too little.
+    """
+    if path.is_dir():
+        return read_sts_benchmark(path, "dev")
+    if is_sts_benchmark(path):
+        return read_sts_benchmark_file(path)
+    subsets = {pairs.name: pairs for pairs in read_table(path)}
+    return subsets["dev"] if "dev" in subsets else join(path.stem, tuple(subsets.values()))
+
+
+def join(name: str, subsets: tuple[Pairs, ...]) -> Pairs:
+    """All pairs of some subsets, one after the other."""
+    return Pairs(
+        name,
+        tuple(sentence for pairs in subsets for sentence in pairs.first),
+        tuple(sentence for pairs in subsets for sentence in pairs.second),
+        np.concatenate([pairs.gold for pairs in subsets]),
+    )
+
+
+def without(subsets: tuple[Pairs, ...], known: Pairs, path: Path) -> tuple[Pairs, ...]:
+    """The pairs that are not among those which picked an encoder's step.
+
+    Raises:
+        InputError: too few are left to be scored.
+    """
+    seen = set(zip(known.first, known.second, strict=True))
+    left = []
+    for pairs in subsets:
+        rows = zip(pairs.first, pairs.second, pairs.gold.tolist(), strict=True)
+        rest = [row for row in rows if row[:2] not in seen]
+        if rest:
+            left.append(make_pairs(pairs.name, rest, path))
+    if not left:
+        raise InputError(
+            f"{path}: all its pairs picked the encoder's step, so none are left to measure it; set "
+            "train.keep to last, or mark some pairs as dev in a column named split."
+        )
+    return tuple(left)
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each line's number and columns by their name."""
+    if path.suffix not in KINDS:
+        raise InputError(f"{path} is no .csv or .tsv file of graded pairs; give one.")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            if path.suffix == ".csv":
+                reader = csv.reader(file, strict=True)
+            else:
+                reader = csv.reader(file, "excel-tab", quoting=csv.QUOTE_NONE)
+            header = next(reader, [])
+            if absent := [name for name in COLUMNS if name not in header]:
+                raise InputError(
+                    f"{path}, line 1: the header lacks {', '.join(absent)}; it must name "
+                    f"{', '.join(COLUMNS)}."
+                )
+            for row in reader:
+                if len(row) != len(header):
+                    raise InputError(
+                        f"{path}, line {reader.line_num}: {len(row)} columns, but the header has "
+                        f"{len(header)}; correct the line."
+                    )
+                yield reader.line_num, dict(zip(header, row, strict=True))
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing; give a file of graded pairs.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save it as UTF-8.") from None
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: {error}; correct the line.") from None
