@@ -180,7 +180,7 @@ def test_the_objective_alone_is_one_import() -> None:
 
 def test_any_model_is_measured_in_three_lines(capsys: pytest.CaptureFixture[str]) -> None:
     code = snippet("docs/training.md", "import evaluate")
-    code = code.replace("SentEval/data/downstream", str(ROOT / "data/sample"))
+    code = code.replace("SentEval/data/downstream", str(ROOT / "tests/sample"))
     code = code.replace('sample")', 'sample", setting="fast")')
     assert len([line for line in code.splitlines() if line]) <= 3
     exec(code, {"encode": letters})
