@@ -1,4 +1,4 @@
-"""README and docs say what the files say: tables are committed results, code runs, links lead on."""
+"""README and docs say what the files say: tables are results, code runs, links lead somewhere."""
 
 import json
 import re
