@@ -1,4 +1,4 @@
-"""The benchmark's JSON as the table of the README.
+"""The benchmark's JSON as the table of docs/results.md.
 
 python -m benchmarks.serve_peers.markdown results/serving/speed.json > results/serving/speed.md
 """

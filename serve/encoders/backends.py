@@ -20,7 +20,7 @@ from serve.installed import is_installed
 
 log = logging.getLogger("serve.encoders.backends")
 
-# A backend must give each golden vector this nearly (issue and README promise it).
+# A backend must give each golden vector this nearly (docs/operating.md says so).
 AGREEMENT = 0.9999
 # What int8 must reach to be no bug; its real loss is measured on sentence pairs.
 INT8_AGREEMENT = 0.9

@@ -137,8 +137,9 @@ def test_the_authors_overlay_for_roberta_slows_the_originals(tmp_path: Path) -> 
 def documented() -> list[list[str]]:
     """The overrides of each `dvc exp run` in the documentation."""
     found = []
-    for document in (ROOT / "README.md", ROOT / "docs" / "experiments.md"):
-        for line in re.findall(r"^\s*dvc exp run (.*)$", document.read_text("utf-8"), re.MULTILINE):
+    for page in ("training", "experiments", "results"):
+        text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
+        for line in re.findall(r"^\s*dvc exp run (.*)$", text, re.MULTILINE):
             words = shlex.split(line, comments=True)
             found.append([words[i + 1] for i, word in enumerate(words) if word == "-S"])
     return found

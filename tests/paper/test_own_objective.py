@@ -1,4 +1,4 @@
-"""The four steps of docs/analysis.md: an objective of one's own goes through every analysis."""
+"""The four steps of docs/objectives.md: an objective of one's own goes through every analysis."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tests.tiny import ROOT, SETTINGS, write_params
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = (ROOT / "docs/analysis.md").read_text(encoding="utf-8")
-CODE, ENTRY = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+PAGE = (ROOT / "docs/objectives.md").read_text(encoding="utf-8")
+STEPS = PAGE.split("## An objective of your own")[1]
+CODE, ENTRY = re.findall(r"```python\n(.*?)```", STEPS, re.DOTALL)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from serve.settings import Environment, load
 from tests.serve.e2e.process import Server
 from tests.tiny import ROOT
 
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
 OPERATING = (ROOT / "docs/operating.md").read_text(encoding="utf-8")
 SETTINGS = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["serve"]
@@ -139,6 +140,15 @@ def assert_shaped(shown: object, real: object, where: str) -> None:
         assert isinstance(real, int | float), where
     else:
         assert type(shown) is type(real), where
+
+
+def test_the_readmes_command_answers(server: Server) -> None:
+    """With the encoders of this service in place of the reference encoders."""
+    (command,) = re.findall(r"```sh\n(curl .*?)```", README, re.DOTALL)
+    command = command.rstrip().replace(DEFAULT, server.url).replace("-reference", "-42")
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    both = json.loads(done.stdout)["data"]
+    assert [len(one["similarities"]) for one in both] == [1, 1]
 
 
 def test_token_ids_with_and_without_special_tokens_give_the_same(server: Server) -> None:
