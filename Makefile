@@ -17,7 +17,7 @@ help:
 	@echo 'make repro    the same without serving'
 	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
 	@echo 'make serve    serve what is trained'
-	@echo 'make test     set up, lint, check types, run the tests: some eight minutes on two cores'
+	@echo 'make test     set up, lint, check types, run the tests: some seven minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
@@ -39,6 +39,8 @@ repro: setup
 	$(VENV)/bin/dvc repro
 	@echo
 	@cat results/comparison.md
+	@echo
+	@echo 'The scores during training are drawn in results/curves.svg.'
 
 report: setup
 	$(VENV)/bin/dvc repro analysis/dvc.yaml

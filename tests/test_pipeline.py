@@ -97,7 +97,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         train__steps=4,
         train__evaluate_every=2,
         train__batch_size=8,
-        evaluate__tasks="sts",
     )
     project.repro()
     project.done("git", "add", "--all")
@@ -110,9 +109,9 @@ def test_every_stage_leaves_what_it_promises(project: Project) -> None:
         assert (project.folder / f"models/{name}/42/model.safetensors").is_file()
         record = json.loads((project.folder / f"models/{name}/42/triad.json").read_text("utf-8"))
         assert record["objective"] == name
-        assert len(record["curve"]) == 2
+        assert [row["step"] for row in record["curve"]] == [0, 1, 2, 4]
     table = (project.folder / "results/comparison.md").read_text("utf-8")
-    assert all(f"| `{name}` |" in table for name in NAMES)
+    assert all(f"| `{name}` |" in table for name in ("untrained", *NAMES))
     assert "must not be put beside published ones" in table
 
 
@@ -142,12 +141,14 @@ def test_a_changed_hyperparameter_retrains_its_own_objective_only(project: Proje
 
 @pytest.mark.verify
 def test_an_experiment_is_one_command(project: Project) -> None:
-    """Its evaluation data lies in a folder with a space in its name."""
-    shutil.copytree(project.folder / "data/sample", project.folder / "data/my sample")
+    """Its graded pairs have a space in their name."""
+    pairs = project.folder / "data/sample/stsb_captions.tsv"
+    shutil.copy(pairs, project.folder / "data/my pairs.tsv")
     project.done(
         "dvc", "exp", "run", "--name", "another", "-S", "train.steps=4", "-S",
         "train.evaluate_every=2", "-S", "train.batch_size=8", "-S", "runs.objectives=[mpt]",
-        "-S", "evaluate.data='data/my sample'",
+        "-S", "evaluate.data='data/my pairs.tsv'", "-S", "train.dev='data/my pairs.tsv'",
+        "-S", "train.keep=best",
     )  # fmt: skip
     assert (project.folder / "metrics/mpt/42.json").is_file()
     assert "| `mpt` |" in (project.folder / "results/comparison.md").read_text("utf-8")

@@ -17,7 +17,7 @@ _BEST = "dev_spearman"  # the measure by which the best step is chosen
 MEASURES = {
     "dev_spearman": (
         "Spearman x 100, dev",
-        "Agreement with people's grades; the best step is kept.",
+        "Agreement with people's grades. A star marks the best step.",
     ),
     "dissipation": ("Dissipation", "Mean over anchors of what scales an anchor's whole gradient."),
     "hardest_share": (

@@ -54,12 +54,13 @@ def _summary(place: str, name: str, record: Mapping[str, Any] | None) -> str:
     if record is None:
         what = "was not trained here, so that there is no curve."
     else:
-        best = record.get("best") or {}
+        kept = record.get("kept") or record.get("best") or {}
         settings = ", ".join(f"{k} {v}" for k, v in (record["hyperparameters"] or {}).items())
         what = (
             f"{html.escape(str(record['objective']))} ({html.escape(settings)}), seed "
             f"{record['seed']}, {record['steps']} steps on {html.escape(str(record['hardware']))}; "
-            f"best at step {best.get('step')} with {best.get('dev_spearman', float('nan')):.1f}."
+            f"kept is step {kept.get('step')}, with {kept.get('dev_spearman', float('nan')):.1f} "
+            "on the dev pairs."
         )
     return f'<section class="score {place}"><h3>{html.escape(name)}</h3><p>{what}</p></section>'
 

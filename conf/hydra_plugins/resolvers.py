@@ -31,6 +31,12 @@ def rate(backbone: str) -> float:
     return 3.0e-4 if content.get("hidden_size", 768) <= _SMALL else 1.0e-5
 
 
+def needed(setting: str) -> str:
+    """Stands for a setting that nobody can choose for the user."""
+    raise ValueError(f"this profile needs -S {setting}=...; add it to the command.")
+
+
+OmegaConf.register_new_resolver("needed", needed, replace=True)
 OmegaConf.register_new_resolver("rate", rate, replace=True)
 OmegaConf.register_new_resolver("watched", runpy.run_path(str(_WATCHED))["watched"], replace=True)
 OmegaConf.register_new_resolver("variant", variant, replace=True)

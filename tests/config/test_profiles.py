@@ -47,7 +47,8 @@ def test_the_study_on_real_sentences_is_the_papers_and_the_papers_head(tmp_path:
 def test_every_profile_with_every_overlay_is_valid(
     profile: str, overlay: str, tmp_path: Path
 ) -> None:
-    assert params(tmp_path, f"profile={profile}", f"overlay={overlay}").objectives
+    own = ["corpus.source=mine.txt"] if profile == "custom" else []
+    assert params(tmp_path, f"profile={profile}", f"overlay={overlay}", *own).objectives
 
 
 def test_a_corpus_of_ones_own_is_one_override(tmp_path: Path) -> None:
@@ -100,13 +101,35 @@ def test_the_papers_profiles_hold_the_papers_settings(
         every,
         1e-5,
     )
-    assert (train.epochs, train.steps, train.max_length) == (1, None, 32)
+    assert (train.epochs, train.steps, train.max_length, train.keep) == (1, None, 32, "best")
     assert (train.weight_decay, train.gradient_clip) == (0.0, 1.0)
     assert len(found.runs.seeds) == 3
     for name, (margin, ratio) in settings.items():
         fields = found.objective(name).hyperparameters.model_dump()
         assert (fields["margin"], fields["ratio"]) == (margin, ratio)
         assert fields.get("temperature", 0.05) == 0.05
+
+
+@pytest.mark.parametrize(
+    ("backbone", "rate"), [("backbones/bert-mini-wiki", 3e-4), ("roberta-base", 1e-5)]
+)
+def test_a_corpus_of_ones_own_is_trained_on_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backbone: str, rate: float
+) -> None:
+    monkeypatch.chdir(ROOT)
+    corpus = tmp_path / "my sentences.txt"
+    corpus.write_text("One.\nTwo.\n", encoding="utf-8")
+    source = f"corpus.source='{corpus}'"
+    found = params(tmp_path, "profile=custom", source, f"backbone.source={backbone}")
+    assert found.corpus.source == found.corpus.watch == str(corpus)
+    assert (found.train.epochs, found.train.steps, found.train.keep) == (1, None, "last")
+    assert found.train.learning_rate == rate
+    assert found.train.dev == found.evaluate.data == "data/sample/stsb_captions.tsv"
+
+
+def test_a_corpus_of_ones_own_must_be_named(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"this profile needs -S corpus\.source=\.\.\."):
+        params(tmp_path, "profile=custom")
 
 
 def test_the_authors_overlay_sets_every_convention_to_the_other_value(tmp_path: Path) -> None:
