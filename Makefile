@@ -16,7 +16,7 @@ help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
 	@echo 'make repro    the same without serving'
 	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
-	@echo 'make serve    serve what is trained'
+	@echo 'make serve    serve two encoders that come with Triad, and what is trained'
 	@echo 'make test     set up, lint, check types, run the tests: some seven minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'

@@ -164,7 +164,9 @@ def _look(api: Api, key: str, chosen: Sequence[str | None]) -> tuple[str, Any, A
         return alert(error.message), asked, unchanged, unchanged, gr.Timer(active=down)
     names = [card["id"] for card in cards]
     wanted = [name if name in names else None for name in chosen]
-    first, second = (one or default for one, default in zip(wanted, _twins(cards), strict=True))
+    first, second = (
+        one or default for one, default in zip(wanted, default_pair(names), strict=True)
+    )
     return (
         "",
         unchanged,
@@ -174,11 +176,15 @@ def _look(api: Api, key: str, chosen: Sequence[str | None]) -> tuple[str, Any, A
     )
 
 
-def _twins(cards: Sequence[dict[str, Any]]) -> tuple[str, str]:
-    """An original encoder and its modified form, of one seed where there are such."""
-    by_objective = {(card["objective"], card["seed"]): card["id"] for card in cards}
-    for (objective, seed), original in by_objective.items():
-        modified = by_objective.get((f"{objective}_modified", seed))
-        if modified is not None:
-            return original, modified
-    return cards[0]["id"], cards[-1]["id"]
+def default_pair(ids: Sequence[str]) -> tuple[str, str]:
+    """An original encoder and its modified form, such as `vicreg-42` and `vicreg_modified-42`.
+
+    A pair that the visitor trained comes before the one that the repository brings.
+    """
+    pairs = []
+    for original in ids:
+        objective, _, seed = original.rpartition("-")
+        modified = f"{objective}_modified-{seed}"
+        if modified in ids:
+            pairs.append((original, modified))
+    return min(pairs, key=lambda pair: pair[0].endswith("-reference"), default=(ids[0], ids[-1]))

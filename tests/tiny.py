@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 import yaml
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
     BertConfig,
@@ -219,6 +220,13 @@ def change_json(path: Path, **changes: Any) -> None:
     path.write_text(
         json.dumps(json.loads(path.read_text(encoding="utf-8")) | changes), encoding="utf-8"
     )
+
+
+def halve_weights(folder: Path) -> None:
+    """Store an encoder's weights in float16, as the encoders of the repository have them."""
+    file = folder / "model.safetensors"
+    weights = {name: tensor.half() for name, tensor in load_file(file).items()}
+    save_file(weights, file, metadata={"format": "pt"})
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
     """OpenAI's model object with what is known besides; null where the folder does not say."""
     description = encoder.exported.description
     record = training_record(encoder) or {}
-    measured = _measured(encoder.version, metrics) or {}
+    measured = _measured(encoder, metrics) or {}
     sts = {task: score.get("spearman") for task, score in measured.get("sts", {}).items()}
     return {
         "id": encoder.id,
@@ -85,9 +85,14 @@ def training_record(encoder: ServedEncoder) -> dict[str, Any] | None:
     return _read(encoder.folder / "triad.json")
 
 
-def _measured(version: str, metrics: Path) -> dict[str, Any] | None:
-    """The metrics of exactly this version; others with the encoder's name say nothing about it."""
-    files = (_read(file) for file in sorted(metrics.rglob("*.json")))
+def _measured(encoder: ServedEncoder, metrics: Path) -> dict[str, Any] | None:
+    """The metrics of exactly this version; others with the encoder's name say nothing about it.
+
+    They lie among the pipeline's, or beside the folder of an encoder that is brought along.
+    """
+    beside = encoder.folder.with_name(f"{encoder.folder.name}.json")
+    files = (_read(file) for file in [beside, *sorted(metrics.rglob("*.json"))])
+    version = encoder.version
     return next((found for found in files if found and found.get("version") == version), None)
 
 

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pipeline.encoder.version import folder_version
@@ -19,64 +19,92 @@ from serve.installed import is_installed
 log = logging.getLogger("serve.encoders.exporting")
 
 _ROOT = Path(__file__).parents[2]
-# How often a running export looks whether the service stops.
-_SECONDS = 0.5
+# How often it is looked whether an export is there, and whether the service stops.
+_SECONDS = 0.2
 
 
 def export_missing(
-    encoders: Iterable[Path], place: Path, int8_data: str | None, stop: threading.Event
-) -> dict[Path, str]:
-    """Export encoders that lack one, all in one go.
+    encoders: Mapping[str, Path], place: Path, int8_data: str | None, stop: threading.Event
+) -> Iterator[tuple[str, str]]:
+    """Export encoders that lack one, one after another in one process.
 
     Args:
-        encoders: their folders.
+        encoders: id -> folder.
         place: folder of exports.
         int8_data: table of graded pairs, if 8-bit graphs are wanted too.
         stop: ends a running export when it is set.
 
-    Returns:
-        Why not, for each encoder that is not exported now for a reason that is known.
+    Yields:
+        Each id as soon as its export is there or cannot be made, with the reason why not.
     """
-    missing = [one for one in encoders if not _there(one, place, int8=int8_data is not None)]
+    int8 = int8_data is not None
+    missing = {}
+    for name, folder in encoders.items():
+        if _there(folder, place, int8=int8):
+            yield name, ""
+        else:
+            missing[name] = folder
     if not missing:
-        return {}
+        return
     if not is_installed("torch"):
         reason = (
             "it is not exported yet, and torch is not installed: run "
             f"python -m serve.encoders.export where it is, and bring {place} here."
         )
-        return dict.fromkeys(missing, reason)
+        yield from dict.fromkeys(missing, reason).items()
+        return
     log.info("exporting %d encoders, once", len(missing))
-    more = [] if int8_data is None else ["--int8-data", int8_data]
+    process = _start(missing.values(), place, int8_data)
+    lines = None  # what it says on standard error, when it has ended
+    try:
+        for name, folder in missing.items():
+            while not _there(folder, place, int8=int8):
+                if lines is not None:
+                    yield name, _reason(folder, lines)
+                    break
+                lines = _wait(process, stop)
+            else:
+                yield name, ""
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _start(encoders: Iterable[Path], place: Path, int8_data: str | None) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "serve.encoders.export", *map(str, encoders)]
+    command += ["--out", str(place)]
+    command += [] if int8_data is None else ["--int8-data", int8_data]
     paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.Popen(  # noqa: S603 - our own module
-        [
-            sys.executable,
-            "-m",
-            "serve.encoders.export",
-            *map(str, missing),
-            "--out",
-            str(place),
-            *more,
-        ],
+    return subprocess.Popen(  # noqa: S603 - our own module
+        command,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
     )
-    lines = _wait(process, stop).splitlines()
-    failed = [one for one in missing if not _there(one, place, int8=int8_data is not None)]
-    return {
-        folder: next(
-            (line.partition(": ")[2] for line in lines if line.startswith(f"{folder}: ")),
-            "its export failed: " + (lines[-1] if lines else f"status {process.returncode}"),
-        )
-        for folder in failed
-    }
+
+
+def _wait(process: "subprocess.Popen[str]", stop: threading.Event) -> list[str] | None:
+    """What the process has said, or else its status, if it ends in a moment."""
+    try:
+        said = process.communicate(timeout=_SECONDS)[1]
+    except subprocess.TimeoutExpired:
+        if stop.is_set():
+            process.terminate()
+        return None
+    return said.splitlines() or [f"status {process.returncode}"]
+
+
+def _reason(encoder: Path, lines: list[str]) -> str:
+    """Why an encoder was not exported."""
+    return next(
+        (line.partition(": ")[2] for line in lines if line.startswith(f"{encoder}: ")),
+        f"its export failed: {lines[-1]}",
+    )
 
 
 def _there(encoder: Path, place: Path, *, int8: bool) -> bool:
-    """Whether an encoder is exported; one whose folder cannot be read needs no export."""
+    """Whether an encoder is exported; one whose folder is gone or unreadable needs no export."""
     try:
         exported = place / folder_version(encoder)
     except OSError:
@@ -84,15 +112,5 @@ def _there(encoder: Path, place: Path, *, int8: bool) -> bool:
     try:
         Exported.load(exported)
     except ExportError:
-        return False
+        return not encoder.is_dir()
     return not int8 or (exported / "int8.json").is_file()
-
-
-def _wait(process: "subprocess.Popen[str]", stop: threading.Event) -> str:
-    """What the process says on standard error, when it has ended."""
-    while True:
-        try:
-            return process.communicate(timeout=_SECONDS)[1]
-        except subprocess.TimeoutExpired:
-            if stop.is_set():
-                process.terminate()

@@ -109,19 +109,15 @@ class Registry:
                 self._seen[name] = signature
                 changed[name] = folder
         int8 = self._params.backend == "onnxruntime-int8"
-        reasons = export_missing(
-            [folder for name, folder in changed.items() if self._seen[name]],
-            Path(self._params.exported),
-            self._params.int8_data if int8 else None,
-            self._stop,
-        )
-        for name, folder in changed.items():
+        place = Path(self._params.exported)
+        int8_data = self._params.int8_data if int8 else None
+        for name, reason in export_missing(changed, place, int8_data, self._stop):
             if self._stop.is_set():
                 return
             try:
-                self._load(name, folder)
+                self._load(name, changed[name])
             except Exception as error:  # noqa: BLE001 - readers of damaged files raise anything
-                self._refuse(name, reasons.get(folder) or str(error))
+                self._refuse(name, reason or str(error))
 
     def _refuse(self, name: str, reason: str) -> None:
         self.refused[name] = reason

@@ -27,7 +27,16 @@ from pipeline.encoder.encoder import SentenceEncoder, _positions, pool
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError, WriteError
-from tests.tiny import BERT_MINI, LONGEST, SHAPE, WIDTH, change_json, contents, corpus
+from tests.tiny import (
+    BERT_MINI,
+    LONGEST,
+    SHAPE,
+    WIDTH,
+    change_json,
+    contents,
+    corpus,
+    halve_weights,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,16 +210,30 @@ class TestEncode:
 
 class TestLoad:
     def test_float16_weights_come_up_as_float32(self, tiny: Path, tmp_path: Path) -> None:
-        shutil.copytree(tiny, tmp_path, dirs_exist_ok=True)
-        AutoModel.from_pretrained(tmp_path).half().save_pretrained(tmp_path)
-        stored = load_file(tmp_path / "model.safetensors")
-        assert {tensor.dtype for tensor in stored.values()} == {torch.float16}
-        encoder = load(tmp_path)
+        """And give the embeddings of the same weights stored in float32, bit by bit."""
+        half, whole = tmp_path / "half", tmp_path / "whole"
+        load(tiny).save(half)
+        halve_weights(half)
+        encoder = load(half)
         assert {p.dtype for p in encoder.model.parameters()} == {torch.float32}
         assert not encoder.model.training
-        encoder.save(tmp_path / "saved")
-        saved = load_file(tmp_path / "saved" / "model.safetensors")
+        encoder.save(whole)
+        saved = load_file(whole / "model.safetensors")
         assert {tensor.dtype for tensor in saved.values()} == {torch.float32}
+        assert np.array_equal(encoder.encode(SENTENCES), load(whole).encode(SENTENCES))
+        assert largest_difference(encoder.encode(SENTENCES), load(tiny).encode(SENTENCES)) > 0
+
+    def test_sentence_transformers_too_computes_float16_weights_in_float32(
+        self, tiny: Path, tmp_path: Path
+    ) -> None:
+        load(tiny).save(tmp_path / "ours")
+        halve_weights(tmp_path / "ours")
+        encoder = load(tmp_path / "ours")
+        theirs = SentenceTransformer(str(tmp_path / "ours"), device="cpu")
+        assert largest_difference(theirs.encode(SENTENCES), encoder.encode(SENTENCES)) < CLOSE
+        theirs.save(str(tmp_path / "theirs"))
+        again = load(tmp_path / "theirs")
+        assert np.array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
 
     def test_the_embedded_backbone_has_no_random_pooler(self) -> None:
         first, second = load(BERT_MINI), load(BERT_MINI)

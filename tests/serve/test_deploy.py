@@ -140,7 +140,8 @@ def test_a_stop_grants_the_drain_and_the_longest_request(granted: int) -> None:
     assert granted > SERVE.drain_seconds + limits.body_seconds + limits.wait_seconds
 
 
-@pytest.mark.parametrize("setting", ["models", "exported", "metrics", "results"])
-def test_the_bento_takes_what_the_settings_name(setting: str) -> None:
-    place = f"/{getattr(SERVE, setting)}/"
-    assert any(place.startswith(included) for included in BENTOFILE["include"])
+@pytest.mark.parametrize(
+    "place", [SERVE.models, *SERVE.encoders.values(), SERVE.exported, SERVE.metrics, SERVE.results]
+)
+def test_the_bento_takes_what_the_settings_name(place: str) -> None:
+    assert any(f"/{place}/".startswith(included) for included in BENTOFILE["include"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pipeline.encoder.version import folder_version
 from serve import installed
 from serve.encoders.exporting import export_missing
 from serve.engine import Engine
@@ -16,7 +18,7 @@ from tests.serve.fakes import PATIENCE, Fake, served
 from tests.serve.served import PARAMS, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tests.serve.conftest import Tiny
@@ -105,34 +107,61 @@ class TestExportMissing:
         self, bert: Tiny, exports: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delattr("serve.encoders.exporting.subprocess.Popen")
-        assert export_missing([bert.folder], exports, None, threading.Event()) == {}
+        assert export_all({"bert": bert.folder}, exports) == [("bert", "")]
 
     def test_without_torch_the_reason_says_where_to_export(
         self, bert: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(installed, "find_spec", lambda _: None)
-        reasons = export_missing([bert.folder], tmp_path, None, threading.Event())
-        assert "torch is not installed" in reasons[bert.folder]
-        assert "python -m serve.encoders.export" in reasons[bert.folder]
+        ((name, reason),) = export_all({"bert": bert.folder}, tmp_path)
+        assert name == "bert"
+        assert "torch is not installed" in reason
+        assert "python -m serve.encoders.export" in reason
+
+    def test_of_a_folder_that_is_gone_it_says_nothing(self, tmp_path: Path) -> None:
+        assert export_all({"gone": tmp_path / "gone"}, tmp_path) == [("gone", "")]
 
     @pytest.mark.verify
     def test_a_process_of_its_own_exports_what_it_can_and_says_why_not(
-        self, bert: Tiny, tmp_path: Path
+        self, bert: Tiny, encoder: Path, tmp_path: Path
     ) -> None:
-        empty = tmp_path / "empty"
+        """What is exported already comes first, since it need not wait."""
+        out, empty = tmp_path / "out", tmp_path / "empty"
         empty.mkdir()
-        some = [empty, bert.folder]
-        reasons = export_missing(some, tmp_path / "out", None, threading.Event())
-        assert list(reasons) == [empty]
-        assert "no config.json there" in reasons[empty]
-        assert (tmp_path / "out" / bert.exported.folder.name / "graph.onnx").is_file()
+        shutil.copytree(bert.exported.folder, out / bert.exported.folder.name)
+        (encoder / "README.md").write_text("another version", encoding="utf-8")
+        found = export_all({"empty": empty, "new": encoder, "bert": bert.folder}, out)
+        assert [name for name, _ in found] == ["bert", "empty", "new"]
+        reasons = dict(found)
+        assert "no config.json there" in reasons.pop("empty")
+        assert set(reasons.values()) == {""}
+        assert (out / folder_version(encoder) / "graph.onnx").is_file()
+
+    @pytest.mark.verify
+    def test_each_is_given_as_soon_as_it_is_exported(
+        self, bert: Tiny, encoder: Path, tmp_path: Path
+    ) -> None:
+        """And who does not wait for the others ends their exports."""
+        (encoder / "README.md").write_text("another version", encoding="utf-8")
+        both = {"bert": bert.folder, "new": encoder}
+        first = next(iter(export_missing(both, tmp_path, None, threading.Event())))
+        assert first == ("bert", "")
+        assert (tmp_path / bert.served.version / "graph.onnx").is_file()
 
     @pytest.mark.verify
     def test_a_stopping_service_does_not_wait_for_an_export(
         self, bert: Tiny, tmp_path: Path
     ) -> None:
-        stop = threading.Event()
-        stop.set()
-        reasons = export_missing([bert.folder], tmp_path, None, stop)
-        assert list(reasons) == [bert.folder]
+        ((_, reason),) = export_all({"bert": bert.folder}, tmp_path, stopping=True)
+        assert reason.startswith("its export failed: status -")
         assert not list(tmp_path.glob("*/graph.onnx"))
+
+
+def export_all(
+    encoders: Mapping[str, Path], place: Path, *, stopping: bool = False
+) -> list[tuple[str, str]]:
+    """What `export_missing` says of each, in its order."""
+    stop = threading.Event()
+    if stopping:
+        stop.set()
+    return list(export_missing(encoders, place, None, stop))

@@ -127,6 +127,15 @@ def test_metrics_are_joined_by_version_and_by_nothing_else(site: Site, told: Api
     assert content["cosine_quantiles"] == [0.1, 0.9]
 
 
+def test_metrics_may_lie_beside_the_encoders_folder(site: Site, told: Api) -> None:
+    """As those of the encoders that come with the repository do."""
+    beside = site.trained.folder.with_name("trained.json")
+    beside.write_text(json.dumps(MEASURED | {"version": "another"}), encoding="utf-8")
+    assert card(told)["sts"] is None
+    beside.write_text(json.dumps(MEASURED | {"version": site.trained.version}), encoding="utf-8")
+    assert card(told)["sts"] == {"STS-B": 62.5}
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"version": 3}'])
 def test_damaged_metrics_are_passed_over(site: Site, told: Api, content: bytes) -> None:
     site.measure("b.json", version=site.trained.version)

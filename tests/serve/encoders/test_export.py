@@ -15,7 +15,7 @@ from serve.encoders.backends import choose
 from serve.encoders.export import declared_dimensions, export
 from serve.encoders.exported import Exported, ExportError, pad
 from serve.encoders.golden import TEXTS
-from tests.tiny import LONGEST, WIDTH, change_json, contents
+from tests.tiny import LONGEST, WIDTH, change_json, contents, halve_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +67,25 @@ def test_golden_vectors_are_the_encoders_embeddings(each: Tiny) -> None:
     lengths = {len(row) for row in golden.ids}
     assert max(lengths) == LONGEST
     assert min(lengths) < 8
+
+
+def test_weights_in_float16_are_exported_as_the_same_weights_in_float32(
+    encoder: Path, tmp_path: Path
+) -> None:
+    halve_weights(encoder)
+    SentenceEncoder.load(encoder, "cpu").save(tmp_path / "whole")
+    half, whole = (
+        Exported.load(export(folder, tmp_path / "out")) for folder in (encoder, tmp_path / "whole")
+    )
+    assert half.folder != whole.folder
+    assert np.array_equal(half.golden.embeddings, whole.golden.embeddings)
+    ids, mask = pad(half.golden.ids, half.description.padding_id)
+    for name in ("openvino-f32", "onnxruntime-f32", "torch-f32"):
+        first, second = (
+            choose(one, folder, name, 1).embed(ids, mask)
+            for one, folder in ((half, encoder), (whole, tmp_path / "whole"))
+        )
+        assert np.array_equal(first, second), name
 
 
 def test_the_graph_reads_the_mask_and_not_the_ids_in_its_place(each: Tiny) -> None:

@@ -16,7 +16,7 @@ from tests.serve.served import PARAMS
 from tests.tiny import change_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from serve.settings import ServeParams
@@ -92,7 +92,11 @@ def lose_export(place: Place, folder: Path) -> None:
 @pytest.fixture
 def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place(tmp_path, bert)
-    monkeypatch.setattr("serve.encoders.registry.export_missing", lambda *_: made.reasons)
+
+    def exported(encoders: Mapping[str, Path], *_: object) -> Iterator[tuple[str, str]]:
+        return ((name, made.reasons.get(folder, "")) for name, folder in encoders.items())
+
+    monkeypatch.setattr("serve.encoders.registry.export_missing", exported)
     return made
 
 
@@ -121,6 +125,15 @@ def test_without_a_folder_of_models_there_are_the_further_ones(place: Place) -> 
     registry = Registry(params, 1, Metrics())
     registry.refresh()
     assert list(registry.encoders) == ["mini"]
+
+
+def test_before_anything_is_trained_there_are_the_further_ones(place: Place) -> None:
+    further = shutil.move(place.add("elsewhere/encoder"), place.models.parent / "further")
+    shutil.rmtree(place.models)
+    registry = place.registry({"vicreg-reference": str(further)})
+    registry.refresh()
+    assert list(registry.encoders) == ["vicreg-reference"]
+    assert not registry.refused
 
 
 @pytest.mark.parametrize(
