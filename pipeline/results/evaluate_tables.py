@@ -47,8 +47,9 @@ def _sts(encoder: str, result: StsResult) -> Table:
     for score in result.scores:
         values = (score.spearman, score.pearson, score.mean, score.weighted_mean)
         shown.add_row(score.task, *(f"{value:.2f}" for value in values), f"{score.pairs:,}")
-    label = average_label([score.task for score in result.scores])
-    shown.add_row(label.partition(":")[0], f"{result.average:.2f}", style="bold")
+    if len(result.scores) > 1:
+        label = average_label([score.task for score in result.scores])
+        shown.add_row(label.partition(":")[0], f"{result.average:.2f}", style="bold")
     return shown
 
 
@@ -64,6 +65,7 @@ def _transfer(encoder: str, result: Result) -> Table:
         rows = ", ".join(f"{part} {count:,}" for part, count in score.counts.items())
         f1 = "" if score.f1 is None else f"{score.f1:.2f}"
         shown.add_row(score.task, f"{score.accuracy:.2f}", f1, f"{score.dev_accuracy:.2f}", rows)
-    label = average_label([score.task for score in scores])
-    shown.add_row(label.partition(":")[0], f"{result.transfer.average:.2f}", style="bold")
+    if len(scores) > 1:
+        label = average_label([score.task for score in scores])
+        shown.add_row(label.partition(":")[0], f"{result.transfer.average:.2f}", style="bold")
     return shown

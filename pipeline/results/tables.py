@@ -116,7 +116,7 @@ def _sts_caption(comparison: Comparison) -> str:
 
 _DEV_CAPTION = (
     "Spearman's correlation x 100 on the dev pairs during training: at the last step, and at the "
-    "best one, which only labels can find. An objective that fails falls between the two."
+    "best one, which only labels can find."
 )
 
 

@@ -90,7 +90,9 @@ def test_dev_pairs_are_marked_or_all_or_those_of_sts_b(tmp_path: Path) -> None:
     assert len(read_dev(CAPTIONS)) == 375
     unmarked = write(tmp_path, f"{HEADER}a,b,1\nc,d,2\n")
     assert read_dev(unmarked).first == ("a", "c")
-    marked = write(tmp_path, f"split,{HEADER}test,a,b,1\ndev,c,d,2\ndev,e,f,3\n", "marked.csv")
+    marked = write(
+        tmp_path, f"split,{HEADER}test,a,b,1\ntest,g,h,2\ndev,c,d,2\ndev,e,f,3\n", "marked.csv"
+    )
     assert read_dev(marked).first == ("c", "e")
     assert len(read_dev(SAMPLE / "STS" / "STSBenchmark" / "sts-dev.csv")) == 300
 
