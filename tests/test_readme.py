@@ -104,6 +104,27 @@ def test_the_readmes_averages_are_those_of_the_real_run(family: str) -> None:
         )
 
 
+def test_the_readmes_other_averages_are_measured_too() -> None:
+    def average(file: str) -> str:
+        return f"{json.loads(text_of(file))['average']:.2f}"
+
+    untrained = average("results/wiki/metrics/untrained.json")
+    assert f"| untrained backbone, [CLS] | {untrained} |" in README
+    for name in ("vicreg", "vicreg_modified"):
+        score = average(f"encoders/reference/{name}.json")
+        assert re.search(rf"`{name}-reference`(?: scores)? {score}", README)
+
+
+def test_the_default_runs_difference_is_told_with_its_interval() -> None:
+    (found,) = (
+        one["tasks"]["avg"]
+        for one in json.loads(text_of("results/comparison.json"))["differences"]
+        if (one["objective"], one["reference"]) == ("vicreg_modified", "vicreg")
+    )
+    assert f"{found['difference']:.2f} points above the original" in README
+    assert f"interval: {found['low']:.2f} to {found['high']:.2f})" in README
+
+
 def row_cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
