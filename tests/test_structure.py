@@ -120,7 +120,8 @@ def test_training_and_evaluation_import_on_a_bare_gpu_image() -> None:
 
 # The command that each stage runs, by file of the pipeline.
 STAGES = {
-    "dvc.yaml": {name: name for name in ("prepare", "train", "evaluate", "compare")},
+    "dvc.yaml": {name: name for name in ("prepare", "train", "evaluate", "compare")}
+    | {"untrained": "evaluate"},
     "analysis/dvc.yaml": {
         "simulate": "simulate",
         "hold_out": "prepare",

@@ -32,9 +32,9 @@ class TestMain:
         *_, last = capsys.readouterr().out.splitlines()
         best = record(tmp_path)["best"]
         assert last == (
-            f"info_nce-1: dev Spearman {best['dev_spearman']:.2f} at step {best['step']}, "
-            f"{float(rows(tmp_path)[-1]['dev_spearman']):.2f} at the last, written to "
-            f"{tmp_path / 'models/model'}"
+            f"info_nce-1: dev Spearman {float(rows(tmp_path)[-1]['dev_spearman']):.2f} at the last "
+            f"step, {best['dev_spearman']:.2f} at step {best['step']}, the best; the best one is "
+            f"written to {tmp_path / 'models/model'}."
         )
         written(tmp_path)
 
@@ -78,7 +78,7 @@ class TestMain:
             ({"train.batch_size": 9999}, "2620 sentences are fewer than one batch"),
             ({"train.device": "cuda:99"}, "device: 'cuda:99' cannot be used here"),
             ({"train.device": "meta"}, "device: 'meta' cannot be used here"),
-            ({"evaluate.data": "nowhere"}, "nowhere"),
+            ({"train.dev": "nowhere.csv"}, "nowhere.csv is missing"),
         ],
     )
     def test_what_cannot_work_is_one_sentence(

@@ -28,6 +28,7 @@ RECORD = {
     "training": {"steps": 6},
     "hardware": "cpu, 2 threads",
     "steps": 6,
+    "kept": {"step": 6},
     "best": {"step": 4},
     "curve": [{"step": 2, "loss": 0.5}, {"step": 4, "loss": 0.25}],
 }
