@@ -113,7 +113,8 @@ def _record(objective: str) -> dict[str, Any]:
         "training": {},
         "hardware": "none",
         "steps": 200,
-        "best": {"step": curve[0]["step"], "dev_spearman": curve[0]["dev_spearman"]},
+        "kept": {"step": curve[-1]["step"], "dev_spearman": curve[-1]["dev_spearman"]},
+        "best": {"step": curve[1]["step"], "dev_spearman": curve[1]["dev_spearman"]},
         "curve": curve,
     }
 
