@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 # As dvc.yaml names them. `compare` is not run: a cell has nothing that it could be compared with.
-TARGET = "evaluate"
+# DVC cannot apply an experiment that lacks another stage's output.
+TARGETS = ("untrained", "evaluate")
 METRICS = "metrics/{objective}/{seed}.json"
 CURVE = "curves/{objective}/{seed}.csv"
 # A worker takes some seconds until `dvc queue start` sees it, and would start another one.
@@ -67,7 +68,7 @@ class DvcExperiments:
         """Put a cell at the end of the queue."""
         options = [f"--copy-paths={path}" for path in self.copy_paths]
         changes = [word for override in overrides for word in ("-S", override)]
-        call(dvc("exp", "run", "--queue", "--name", name, *options, *changes, TARGET))
+        call(dvc("exp", "run", "--queue", "--name", name, *options, *changes, *TARGETS))
         self._started = None  # workers may have ended, as there was nothing to do
 
     def remove(self, name: str) -> None:

@@ -173,7 +173,7 @@ def test_a_cell_is_queued_with_its_data_and_without_compare(
     fake = Dvc("")
     layer(monkeypatch, fake).queue("a", ["x=1", "y=2"])
     assert fake.called[0].endswith(
-        "exp run --queue --name a --copy-paths=data/external -S x=1 -S y=2 evaluate"
+        "exp run --queue --name a --copy-paths=data/external -S x=1 -S y=2 untrained evaluate"
     )
 
 
