@@ -40,7 +40,7 @@ def test_half_a_body_gets_408_in_time_and_holds_up_nobody(
     assert all(answers(server) for _ in range(5))
     assert not connection.answering
     answer = connection.answer()
-    assert time.monotonic() - begun >= LIMITS["body_seconds"]
+    assert time.monotonic() - begun >= LIMITS["body_seconds"] - 0.1  # clocks are coarse
     assert answer.status == 408
     assert f"body_seconds={LIMITS['body_seconds']:g}" in answer.error
     assert connection.ended
