@@ -23,7 +23,7 @@ class GradedPair:
 def graded_pairs() -> tuple[GradedPair, ...]:
     """Its test pairs; tabs stand between columns, nothing is quoted."""
     text = _FILE.read_text(encoding="utf-8") if _FILE.is_file() else ""
-    rows = [line.split("\t") for line in text.splitlines()]
+    rows = [line.split("\t") for line in text.split("\n")]
     return tuple(GradedPair(row[3], row[4], float(row[2])) for row in rows if row[0] == "test")
 
 

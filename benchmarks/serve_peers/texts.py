@@ -94,7 +94,7 @@ def mixed_pool(tokenizer: Tokenizer, count: int, *, seed: int = 1) -> Pool:
 
 
 def _sentences() -> list[str]:
-    return lzma.decompress(CORPUS.read_bytes()).decode("utf-8").splitlines()
+    return lzma.decompress(CORPUS.read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
 
 
 def _halves(sentences: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -40,6 +40,7 @@ def load(path: Path) -> Params:
     problems += _check_named("runs", _mapping(raw, "runs"), objectives)
     problems += _check_named("analysis", analysis, objectives)
     problems += _check_named("analysis.simulation", _mapping(analysis, "simulation"), objectives)
+    problems += _check_baseline(_mapping(raw, "compare"), objectives)
     for name, settings in objectives.items():
         problems += _check_objective(str(name), settings, _mapping(raw, "train"))
     for where in ("corpus", "backbone"):
@@ -71,6 +72,15 @@ def _check_named(
         if names.count(name) > 1:
             problems.append(f"{where}.objectives: {name!r} stands there more than once.")
     return problems
+
+
+def _check_baseline(section: Mapping[Any, Any], objectives: Mapping[Any, Any]) -> list[str]:
+    """A name that nothing has would be compared with nothing, without a word."""
+    name = section.get("baseline")
+    known = dict.fromkeys([*OBJECTIVES, *map(str, objectives)])
+    if not isinstance(name, str) or name in known:
+        return []
+    return [f"compare.baseline: {unknown('objective', name, known)}"]
 
 
 def _check_objective(name: str, settings: object, train: Mapping[Any, Any]) -> list[str]:

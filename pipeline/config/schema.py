@@ -89,7 +89,7 @@ class EvaluateParams(Settings):
 
 
 class CompareParams(Settings):
-    """The paired bootstrap, and the objective that every other one is compared with, if any."""
+    """The paired bootstrap, and the objective that others are compared with, where it is there."""
 
     baseline: str
     resamples: int = Field(ge=100, description="resamples")

@@ -58,13 +58,13 @@ def export_missing(
     lines = None  # what it says on standard error, when it has ended
     try:
         for name, folder in missing.items():
-            while not _there(folder, place, int8=int8):
-                if lines is not None:
-                    yield name, _reason(folder, lines)
-                    break
+            exported = _export_of(folder, place)  # once, as it hashes the whole folder
+            while lines is None and exported and not _is_whole(exported, int8=int8):
                 lines = _wait(process, stop)
-            else:
+            if lines is None or _there(folder, place, int8=int8):
                 yield name, ""
+            else:
+                yield name, _reason(folder, lines)
     finally:
         process.terminate()
         process.communicate()
@@ -105,12 +105,21 @@ def _reason(encoder: Path, lines: list[str]) -> str:
 
 def _there(encoder: Path, place: Path, *, int8: bool) -> bool:
     """Whether an encoder is exported; one whose folder is gone or unreadable needs no export."""
+    exported = _export_of(encoder, place)
+    return exported is None or _is_whole(exported, int8=int8) or not encoder.is_dir()
+
+
+def _export_of(encoder: Path, place: Path) -> Path | None:
+    """Where the export of an encoder as it is now lies; None if its folder cannot be read."""
     try:
-        exported = place / folder_version(encoder)
+        return place / folder_version(encoder)
     except OSError:
-        return True
+        return None
+
+
+def _is_whole(exported: Path, *, int8: bool) -> bool:
     try:
         Exported.load(exported)
     except ExportError:
-        return not encoder.is_dir()
+        return False
     return not int8 or (exported / "int8.json").is_file()

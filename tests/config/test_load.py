@@ -139,6 +139,7 @@ def test_every_key_must_be_there(tmp_path: Path, path: str) -> None:
         ("objectives.vicreg.train", {"keep": "last"}, "must equal train.keep ('best'), since"),
         ("objectives.vicreg.train", {"dev": "other.csv"}, "must equal train.dev ("),
         ("train.keep", "first", "train.keep: "),
+        ("compare.baseline", "info_nc", "unknown objective 'info_nc'; did you mean 'info_nce'?"),
         ("train.learning_rate", "3e-5", f"got '3e-5', {AS_TEXT}"),
         ("objectives.info_nce.temperature", "3e-5", f"got '3e-5', {AS_TEXT}"),
         ("analysis.tasks", 3, "analysis.tasks: expected text, got 3"),
