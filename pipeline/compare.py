@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.machine.files import write_together
-from pipeline.machine.stage import parser, run_stage
-from pipeline.results.curves import read_curves, rows_for_dvc, untrained_score
+from pipeline.machine.stage import parser, run_stage, whole_number
+from pipeline.results.curves import draw, read_curves, rows_for_dvc
 from pipeline.results.figures import FORMATS, image
-from pipeline.results.numbers import dev_scores, intervals, order, rows
-from pipeline.results.plot import draw
+from pipeline.results.numbers import differences, in_order
 from pipeline.results.runs import read_runs
 from pipeline.results.tables import Comparison, as_json, as_markdown
 
 if TYPE_CHECKING:
     import argparse
-
-WRITTEN = ("comparison.md", "comparison.json", "curves.json", *(f"curves.{k}" for k in FORMATS))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -34,36 +31,20 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> None:
     out: Path = options.out
-    runs = read_runs(options.metrics, options.objectives, options.seeds)
     resamples, seed = options.resamples, options.bootstrap_seed
-    if resamples < 1 or seed < 0:
-        raise ValueError(
-            f"bootstrap: {resamples} resamples with seed {seed}; resamples must be 1 or more "
-            "(2,000 is usual) and the seed 0 or more."
-        )
-    differences = intervals(runs, options.scores, options.baseline, resamples=resamples, seed=seed)
-    encoders = [(name, k) for name in order(runs) for k in runs.by_objective[name]]
+    runs = in_order(read_runs(options.metrics, options.objectives, options.seeds))
+    compared = differences(runs, options.scores, options.baseline, resamples=resamples, seed=seed)
+    encoders = [(name, run.seed) for name in runs for run in runs[name] if run.seed is not None]
     curves = read_curves(options.curves, encoders)
-    comparison = Comparison(
-        runs=runs,
-        sts=rows(runs, "sts"),
-        transfer=rows(runs, "transfer"),
-        differences=differences,
-        dev=dev_scores(curves),
-        untrained=untrained_score(curves),
-        resamples=resamples,
-        seed=seed,
-    )
-    figure = draw(curves)
-    table = as_markdown(comparison)
-    contents = (
-        table.encode(),
-        _json(as_json(comparison)),
-        _json(rows_for_dvc(curves)),
-        *(image(figure, kind) for kind in FORMATS),
-    )
-    names = (out / name for name in WRITTEN)
-    write_together(dict(zip(names, contents, strict=True)))
+    comparison = Comparison(runs, curves, compared, resamples, seed)
+    table, figure = as_markdown(comparison), draw(curves)
+    contents = {
+        "comparison.md": table.encode(),
+        "comparison.json": _json(as_json(comparison)),
+        "curves.json": _json(rows_for_dvc(curves)),
+        **{f"curves.{kind}": image(figure, kind) for kind in FORMATS},
+    }
+    write_together({out / name: content for name, content in contents.items()})
     print(table, end="")
     drawn = {(curve.objective, curve.seed) for curve in curves}
     without = [f"{name}-{k}" for name, k in encoders if (name, k) not in drawn]
@@ -71,22 +52,23 @@ def _run(options: argparse.Namespace) -> None:
         print(f"\nNo curve in {options.curves} for {', '.join(without)}.")
 
 
-def _json(content: dict[str, Any] | list[dict[str, Any]]) -> bytes:
+def _json(content: object) -> bytes:
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 
 
 def _parser() -> argparse.ArgumentParser:
     options = parser("pipeline.compare", __doc__)
-    options.add_argument("--metrics", type=Path, required=True, help="folder of <objective>/*.json")
-    options.add_argument("--scores", type=Path, required=True, help="folder of <objective>/*.npz")
-    options.add_argument("--curves", type=Path, required=True, help="folder of <objective>/*.csv")
-    options.add_argument("--out", type=Path, required=True, help="folder of the tables and plots")
-    options.add_argument("--objectives", nargs="+", help="which ones; default: all in the folder")
-    options.add_argument("--seeds", nargs="+", type=int, help="likewise")
-    options.add_argument("--baseline", help="objective that every other one is compared with")
-    options.add_argument("--resamples", type=int, required=True, help="of the bootstrap")
-    options.add_argument("--bootstrap-seed", type=int, required=True, help="of the bootstrap")
+    add = options.add_argument
+    add("--metrics", type=Path, required=True, help="folder of <objective>/*.json")
+    add("--scores", type=Path, required=True, help="folder of <objective>/*.npz")
+    add("--curves", type=Path, required=True, help="folder of <objective>/*.csv")
+    add("--out", type=Path, required=True, help="folder of the tables and plots")
+    add("--objectives", nargs="+", help="which ones; default: all in the folder")
+    add("--seeds", nargs="+", type=int, help="likewise")
+    add("--baseline", help="objective that every other one is compared with")
+    add("--resamples", type=whole_number(1), required=True, help="of the bootstrap")
+    add("--bootstrap-seed", type=whole_number(0), required=True, help="of the bootstrap")
     return options
 
 

@@ -24,7 +24,7 @@ from pipeline.machine.files import check_apart, check_writable, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.results.evaluate_progress import Display
 from pipeline.results.evaluate_tables import notes, tables
-from pipeline.results.metrics import Measured, metrics, scores_archive
+from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import measure, read
 from pipeline.senteval.classifier import SETTINGS, ClassifierName
 from pipeline.senteval.graded_pairs import read_dev, without
@@ -68,31 +68,26 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    given = {"--out": options.out, "--scores": options.scores}
     folder = locate(options.encoder)
-    _check_paths(folder, {option: path for option, path in given.items() if path})
+    outputs = {"--out": options.out, "--scores": options.scores}
+    _check_paths(folder, {option: path for option, path in outputs.items() if path})
     chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
     if options.keep == "best" and options.data.is_file():
         chosen = _unseen(chosen, options)
     encoder = SentenceEncoder.load(folder, options.device, options.pooling)
-    measured = identify(folder)
+    origin = read_origin(folder)
+    name = origin.name(folder.resolve().name)
     result = _measure(encoder, chosen, options)
-    text = json.dumps(metrics(measured, result, options.data), indent=2, allow_nan=False)
-    written = {options.scores: scores_archive(result.sts)} if options.scores else {}
-    write_together(written | {options.out: f"{text}\n".encode()})
+    content = metrics(name, folder_version(folder), origin, result, options.data).content()
+    written = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
+    if options.scores:
+        written[options.scores] = scores_archive(result.sts)
+    write_together(written)
     console = Console()
-    for table in tables(measured.encoder, result):
+    for table in tables(name, result):
         console.print(table)
     for note in notes(result, options.data):
         console.print(note, soft_wrap=True)
-
-
-def identify(folder: Path) -> Measured:
-    """An encoder's id is `<objective>-<seed>` from its `triad.json`, else its folder's name."""
-    origin = read_origin(folder)
-    name = origin.name(folder.resolve().name)
-    version = folder_version(folder)
-    return Measured(name, version, origin.objective, origin.seed, origin.dev_spearman)
 
 
 def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespace) -> Result:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipeline.encoder.version import folder_version
-from pipeline.evaluate import identify, main
+from pipeline.evaluate import main
 from tests.tiny import BERT_MINI, SAMPLE
 
 if TYPE_CHECKING:
@@ -62,15 +62,6 @@ class TestFiles:
         assert score["pairs"] == score["subsets"]["test"]["pairs"] == 300
         assert score["spearman"] == content["average"] > 40
         assert content["transfer"]["TREC"]["accuracy"] > 100 / 6
-
-
-def test_an_encoder_of_triad_is_named_by_objective_and_seed(tmp_path: Path) -> None:
-    best = {"step": 50, "dev_spearman": 61.5}
-    card = {"objective": "vicreg", "seed": 7, "backbone": "x", "best": best}
-    (tmp_path / "triad.json").write_text(json.dumps(card), encoding="utf-8")
-    found = identify(tmp_path)
-    assert (found.encoder, found.objective, found.seed) == ("vicreg-7", "vicreg", 7)
-    assert found.dev_spearman == 61.5
 
 
 def test_both_halves_and_what_to_know_of_them_are_shown(

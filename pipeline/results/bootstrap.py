@@ -29,20 +29,7 @@ class Interval:
     difference: float
     low: float
     high: float
-
-    @property
-    def includes_zero(self) -> bool:
-        """Whether these pairs cannot separate the two encoders."""
-        return self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
-class PairedScores:
-    """What two encoders made of the same N pairs, each trained with the same seeds."""
-
-    gold: np.ndarray  # (N,)
-    original: Sequence[np.ndarray]  # (N,) cosines, one vector a seed
-    modified: Sequence[np.ndarray]
+    includes_zero: bool  # these pairs cannot separate the two encoders
 
 
 class Ranking:
@@ -104,24 +91,31 @@ def spearman_of_counts(counts: np.ndarray, gold: Ranking, cosines: Sequence[Rank
     return np.stack(correlations)
 
 
-def resampled_differences(
-    task: str, scores: PairedScores, *, resamples: int, seed: int
+def resampled_spearman(
+    task: str, gold: np.ndarray, cosines: Sequence[np.ndarray], *, resamples: int, seed: int
 ) -> np.ndarray:
-    """(1 + resamples,) modified less original, averaged over seeds; the first is not resampled."""
-    pairs = len(scores.gold)
-    gold = Ranking(scores.gold)
-    cosines = [Ranking(cosine) for cosine in (*scores.original, *scores.modified)]
-    everything = np.ones((1, pairs), dtype=np.int64)
-    differences = []
-    for counts in itertools.chain([everything], resample_counts(task, pairs, resamples, seed)):
-        correlations = spearman_of_counts(counts, gold, cosines)  # (seeds + seeds, B)
-        before, after = np.split(correlations, [len(scores.original)])
-        differences.append(after.mean(axis=0) - before.mean(axis=0))
-    return np.concatenate(differences)
+    """Spearman x 100 of each of E encoders on all pairs and on each resample of them.
+
+    Args:
+        task: Names the draws.
+        gold: (N,).
+        cosines: E times (N,).
+        resamples: How many.
+        seed: Of the draws; encoders that are measured with the same one are paired.
+
+    Returns:
+        (E, 1 + resamples); the first column is not resampled.
+    """
+    rankings = [Ranking(cosine) for cosine in cosines]
+    everything = np.ones((1, len(gold)), dtype=np.int64)
+    chunks = itertools.chain([everything], resample_counts(task, len(gold), resamples, seed))
+    ranked_gold = Ranking(gold)
+    correlations = [spearman_of_counts(counts, ranked_gold, rankings) for counts in chunks]
+    return np.concatenate(correlations, axis=1)
 
 
 def interval(differences: np.ndarray) -> Interval:
-    """Percentile interval of what `resampled_differences` gives, or of a mean of several."""
+    """Percentile interval of (1 + R,) differences, of which the first is not resampled."""
     outside = (100 - LEVEL) / 200
     low, high = np.quantile(differences[1:], [outside, 1 - outside])
-    return Interval(float(differences[0]), float(low), float(high))
+    return Interval(float(differences[0]), float(low), float(high), bool(low <= 0 <= high))

@@ -1,19 +1,23 @@
-"""Curves of the score on the dev pairs during training: read, and listed for DVC.
+"""Curves of the score on the dev pairs during training: read, listed for DVC, drawn.
 
-No other column of a curve is used here. `plot` draws them.
+No other column of a curve is used here.
 """
 
 from __future__ import annotations
 
 import csv
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.machine.errors import InputError
+from pipeline.results.figures import COLOURS, MARKERS, panels
+from pipeline.results.numbers import CONTRASTIVE, MODIFIED, ORIGINALS
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from matplotlib.figure import Figure
+
+FAMILIES = (*CONTRASTIVE, *ORIGINALS)  # an objective's name begins with its family's
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,10 @@ def read_curves(folder: Path, encoders: list[tuple[str, int]]) -> list[Curve]:
     for objective, seed in encoders:
         path = folder / objective / f"{seed}.csv"
         if path.is_file():
-            steps, scores = zip(*_points(path), strict=True)
+            with path.open(encoding="utf-8", newline="") as text:
+                rows = list(csv.DictReader(text))
+            steps = tuple(int(row["step"]) for row in rows)
+            scores = tuple(float(row["dev_spearman"]) for row in rows)
             curves.append(Curve(objective, seed, steps, scores))
     return curves
 
@@ -52,26 +59,35 @@ def untrained_score(curves: list[Curve]) -> float | None:
     return scores[0] if scores else None
 
 
-def _points(path: Path) -> list[tuple[int, float]]:
-    points = []
-    try:
-        with path.open(encoding="utf-8", newline="") as text:
-            lines = list(csv.DictReader(text))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            f"curves: {path} is no CSV text ({error}); train the encoder again."
-        ) from None
-    for number, line in enumerate(lines, start=2):
-        try:
-            point = (int(line["step"]), float(line["dev_spearman"]))
-        except (KeyError, TypeError, ValueError):
-            point = (0, math.nan)
-        if not math.isfinite(point[1]):
-            raise InputError(
-                f"curves: {path}, line {number}: step and dev_spearman must be numbers under "
-                "a header that names them; train the encoder again."
-            )
-        points.append(point)
-    if not points:
-        raise InputError(f"curves: {path} holds no step; train the encoder again.")
-    return points
+def draw(curves: list[Curve]) -> Figure:
+    """One line a curve: the family's colour and marker; originals dashed, modified ones solid.
+
+    The backbone before training is a dotted line.
+    """
+    figure, ((axes,),) = panels(width=8, height=5)
+    labelled: set[str] = set()
+    for curve in curves:
+        label = None if curve.objective in labelled else curve.objective
+        labelled.add(curve.objective)
+        axes.plot(curve.steps, curve.dev_spearman, label=label, **_style(curve.objective))
+    untrained = untrained_score(curves)
+    if untrained is not None:
+        axes.axhline(untrained, color="0.4", linestyle=":", label="untrained")
+    axes.set_xlabel("training step")
+    axes.set_ylabel("dev pairs, Spearman x 100")
+    axes.grid(alpha=0.3)
+    if curves:
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    else:
+        axes.set_title("no curve was found")
+    return figure
+
+
+def _style(objective: str) -> dict[str, Any]:
+    family = next((name for name in FAMILIES if f"{objective}_".startswith(f"{name}_")), None)
+    index = FAMILIES.index(family) if family else 0
+    if objective in CONTRASTIVE or objective in MODIFIED.values():
+        line = "-"
+    else:
+        line = "--" if objective in ORIGINALS else "-."
+    return {"color": COLOURS[index], "marker": MARKERS[index], "markersize": 4, "linestyle": line}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
+from rich.table import Column, Table
 
 from pipeline.results.metrics import average_label
 
@@ -12,16 +12,29 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pipeline.senteval.benchmark import Result
-    from pipeline.senteval.sts import StsResult
 
 
 def tables(encoder: str, result: Result) -> list[Table]:
     """Those of the halves that ran."""
     shown = []
-    if result.sts.scores:
-        shown.append(_sts(encoder, result.sts))
-    if result.transfer.scores:
-        shown.append(_transfer(encoder, result))
+    if scores := result.sts.scores:
+        title = f"{encoder}: correlation of cosine and gold x 100"
+        table = _table(title, "Spearman", "Pearson", "mean of subsets", "weighted", "pairs")
+        for score in scores:
+            correlations = (score.spearman, score.pearson, score.mean, score.weighted_mean)
+            table.add_row(score.task, *map(_number, correlations), f"{score.pairs:,}")
+        _add_average(table, [score.task for score in scores], result.sts.average)
+        shown.append(table)
+    if accuracies := result.transfer.scores:
+        how = f"setting {result.setting}, classifier {result.classifier}"
+        title = f"{encoder}: accuracy in %, {how}"
+        table = _table(title, "accuracy", "F1", "dev accuracy", "rows")
+        for one in accuracies:
+            rows = ", ".join(f"{part} {count:,}" for part, count in one.counts.items())
+            percents = (one.accuracy, one.f1, one.dev_accuracy)
+            table.add_row(one.task, *map(_number, percents), rows)
+        _add_average(table, [one.task for one in accuracies], result.transfer.average)
+        shown.append(table)
     return shown
 
 
@@ -39,33 +52,14 @@ def notes(result: Result, data: Path) -> list[str]:
     return said
 
 
-def _sts(encoder: str, result: StsResult) -> Table:
-    shown = Table(title=f"{encoder}: correlation of cosine and gold x 100")
-    shown.add_column("task")
-    for heading in ("Spearman", "Pearson", "mean of subsets", "weighted", "pairs"):
-        shown.add_column(heading, justify="right")
-    for score in result.scores:
-        values = (score.spearman, score.pearson, score.mean, score.weighted_mean)
-        shown.add_row(score.task, *(f"{value:.2f}" for value in values), f"{score.pairs:,}")
-    if len(result.scores) > 1:
-        label = average_label([score.task for score in result.scores])
-        shown.add_row(label.partition(":")[0], f"{result.average:.2f}", style="bold")
-    return shown
+def _table(title: str, *headings: str) -> Table:
+    return Table("task", *(Column(heading, justify="right") for heading in headings), title=title)
 
 
-def _transfer(encoder: str, result: Result) -> Table:
-    shown = Table(
-        title=f"{encoder}: accuracy in %, setting {result.setting}, classifier {result.classifier}"
-    )
-    shown.add_column("task")
-    for heading in ("accuracy", "F1", "dev accuracy", "rows"):
-        shown.add_column(heading, justify="right")
-    scores = result.transfer.scores
-    for score in scores:
-        rows = ", ".join(f"{part} {count:,}" for part, count in score.counts.items())
-        f1 = "" if score.f1 is None else f"{score.f1:.2f}"
-        shown.add_row(score.task, f"{score.accuracy:.2f}", f1, f"{score.dev_accuracy:.2f}", rows)
-    if len(scores) > 1:
-        label = average_label([score.task for score in scores])
-        shown.add_row(label.partition(":")[0], f"{result.transfer.average:.2f}", style="bold")
-    return shown
+def _add_average(table: Table, tasks: list[str], average: float) -> None:
+    if len(tasks) > 1:
+        table.add_row(average_label(tasks).partition(":")[0], _number(average), style="bold")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -1,62 +1,162 @@
-"""What `evaluate` writes: metrics and the cosines behind them. Loads and measures no encoder."""
-
-from __future__ import annotations
+"""The schema of metrics files: `evaluate` writes them, whoever reads them reads them through it."""
 
 import io
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from pipeline.senteval.benchmark import HALVES
+from pipeline.encoder.record import Origin
+from pipeline.senteval.benchmark import HALVES, Result
+from pipeline.senteval.known import Label
+from pipeline.senteval.sts import StsResult
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.senteval.benchmark import Result
-    from pipeline.senteval.sts import StsResult, TaskScore
-    from pipeline.senteval.transfer import TransferScore
+HalfName = Literal["sts", "transfer"]
 
 DIGITS = 6  # more would differ between machines, fewer would hide a change
 QUANTILES = 101
+PUBLISHED = ("test", "mlp")  # setting and classifier that papers report
+
+Rounded = Annotated[float, AfterValidator(lambda value: round(value, DIGITS))]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Who was measured; what only Triad's own training records is None for other encoders.
+class _Part(BaseModel):
+    """Scores of `pipeline.senteval` become a part by their attributes."""
 
-    Attributes:
-        encoder: Its id.
-        version: Hash of its folder.
-        objective: What it was trained with.
-        seed: Likewise.
-        dev_spearman: Spearman x 100 on the dev pairs of the step that was kept.
-    """
+    model_config = ConfigDict(frozen=True, from_attributes=True, allow_inf_nan=False)
+
+
+class SubsetMetrics(_Part):
+    """Spearman x 100 within one subset of an STS task."""
+
+    spearman: Rounded
+    pairs: int
+
+
+class StsMetrics(_Part):
+    """One STS task's correlations x 100; the means are over its subsets."""
+
+    spearman: Rounded
+    pearson: Rounded
+    mean: Rounded
+    weighted_mean: Rounded
+    pairs: int
+    label: Label
+    subsets: dict[str, SubsetMetrics]
+
+    @property
+    def score(self) -> float:
+        """What is reported."""
+        return self.spearman
+
+    @property
+    def counts(self) -> int:
+        """Scored pairs."""
+        return self.pairs
+
+
+class TransferMetrics(_Part):
+    """One transfer task's scores in percent, and what they depend on."""
+
+    accuracy: float
+    dev_accuracy: float
+    f1: float | None = None
+    strengths: tuple[float, ...]
+    counts: dict[str, int]  # rows of each part
+    label: Label
+
+    @property
+    def score(self) -> float:
+        """What is reported."""
+        return self.accuracy
+
+
+TaskMetrics = StsMetrics | TransferMetrics
+
+
+class Metrics(_Part):
+    """One encoder's metrics; what did not run, or is not known of the encoder, is None."""
 
     encoder: str
     version: str
-    objective: str | None = None
-    seed: int | None = None
+    objective: str | None
+    seed: int | None
     dev_spearman: float | None = None
+    data: str
+    tasks: tuple[str, ...]
+    missing: tuple[str, ...]
+    sts: dict[str, StsMetrics] | None = None
+    average: Rounded | None = None
+    average_label: str | None = None
+    cosine_quantiles: tuple[Rounded, ...] | None = None
+    setting: str | None = None
+    classifier: str | None = None
+    transfer: dict[str, TransferMetrics] | None = None
+    transfer_average: Rounded | None = None
+    transfer_average_label: str | None = None
+
+    def content(self) -> dict[str, Any]:
+        """The file's: nested plain numbers, so that `dvc metrics diff` can compare them.
+
+        What is None is left out, but for who was measured.
+        """
+        who = dict.fromkeys(("encoder", "version", "objective", "seed"))
+        return who | self.model_dump(exclude_none=True)
+
+    def half(self, name: HalfName) -> dict[str, TaskMetrics]:
+        """The tasks of one half that ran, in the order in which they are reported."""
+        return {**((self.sts if name == "sts" else self.transfer) or {})}
+
+    def reservations(self, name: HalfName) -> list[str]:
+        """Why a half's scores must not be put beside published ones; perhaps nothing."""
+        tasks = self.half(name)
+        reasons = []
+        if others := [task for task, one in tasks.items() if one.label != "benchmark"]:
+            reasons.append(f"the files of {', '.join(others)} are not the benchmark's")
+        if name == "transfer" and (self.setting, self.classifier) != PUBLISHED:
+            reasons.append("papers report setting `test` with classifier `mlp`")
+        return reasons
 
 
-def metrics(measured: Measured, result: Result, data: Path) -> dict[str, Any]:
-    """What is written: nested plain numbers, so that `dvc metrics diff` can compare them.
+def metrics(encoder: str, version: str, origin: Origin, result: Result, data: Path) -> Metrics:
+    """What was measured. Times are left out: they differ between equal runs.
 
-    Of a half that did not run there is nothing. Times are left out: they differ between equal runs.
+    Args:
+        encoder: Its id.
+        version: Hash of its folder.
+        origin: How it was trained.
+        result: Its scores.
+        data: What it was measured on.
     """
-    return {
-        "encoder": measured.encoder,
-        "version": measured.version,
-        "objective": measured.objective,
-        "seed": measured.seed,
-        **({} if measured.dev_spearman is None else {"dev_spearman": measured.dev_spearman}),
-        "data": data_name(data),
-        "tasks": [score.task for score in result.scores],
-        "missing": list(result.missing),
-        **(_sts(result.sts) if result.sts.scores else {}),
-        **(_transfer(result) if result.transfer.scores else {}),
-    }
+    figures: dict[str, Any] = {}
+    if sts := result.sts.scores:
+        cosines = np.concatenate([score.cosine for score in sts])
+        figures |= {
+            "sts": {score.task: score for score in sts},
+            "average": result.sts.average,
+            "average_label": average_label([score.task for score in sts]),
+            "cosine_quantiles": np.quantile(cosines, np.linspace(0, 1, QUANTILES)).tolist(),
+        }
+    if transfer := result.transfer.scores:
+        figures |= {
+            "setting": result.setting,
+            "classifier": result.classifier,
+            "transfer": {score.task: score for score in transfer},
+            "transfer_average": result.transfer.average,
+            "transfer_average_label": average_label([score.task for score in transfer]),
+        }
+    return Metrics(
+        encoder=encoder,
+        version=version,
+        objective=origin.objective,
+        seed=origin.seed,
+        dev_spearman=origin.dev_spearman,
+        data=data_name(data),
+        tasks=tuple(score.task for score in result.scores),
+        missing=result.missing,
+        **figures,
+    )
 
 
 def average_label(tasks: list[str]) -> str:
@@ -81,51 +181,3 @@ def scores_archive(result: StsResult) -> bytes:
     archive = io.BytesIO()
     np.savez(archive, allow_pickle=False, **arrays)
     return archive.getvalue()
-
-
-def _sts(result: StsResult) -> dict[str, Any]:
-    cosines = np.concatenate([score.cosine for score in result.scores])
-    quantiles = np.quantile(cosines, np.linspace(0, 1, QUANTILES))
-    return {
-        "sts": {score.task: _sts_task(score) for score in result.scores},
-        "average": round(result.average, DIGITS),
-        "average_label": average_label([score.task for score in result.scores]),
-        "cosine_quantiles": [round(float(value), DIGITS) for value in quantiles],
-    }
-
-
-def _sts_task(score: TaskScore) -> dict[str, Any]:
-    return {
-        "spearman": round(score.spearman, DIGITS),
-        "pearson": round(score.pearson, DIGITS),
-        "mean": round(score.mean, DIGITS),
-        "weighted_mean": round(score.weighted_mean, DIGITS),
-        "pairs": score.pairs,
-        "label": score.label,
-        "subsets": {
-            name: {"spearman": round(subset.spearman, DIGITS), "pairs": subset.pairs}
-            for name, subset in score.subsets.items()
-        },
-    }
-
-
-def _transfer(result: Result) -> dict[str, Any]:
-    scores = result.transfer.scores
-    return {
-        "setting": result.setting,
-        "classifier": result.classifier,
-        "transfer": {score.task: _transfer_task(score) for score in scores},
-        "transfer_average": round(result.transfer.average, DIGITS),
-        "transfer_average_label": average_label([score.task for score in scores]),
-    }
-
-
-def _transfer_task(score: TransferScore) -> dict[str, Any]:
-    return {
-        "accuracy": score.accuracy,
-        "dev_accuracy": score.dev_accuracy,
-        **({} if score.f1 is None else {"f1": score.f1}),
-        "strengths": list(score.strengths),
-        "counts": score.counts,
-        "label": score.label,
-    }

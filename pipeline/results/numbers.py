@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.results.bootstrap import Interval, interval, resampled_differences
-from pipeline.results.runs import UNTRAINED, Run, Runs, read_paired_scores
+from pipeline.results.bootstrap import Interval, interval, resampled_spearman
+from pipeline.results.runs import UNTRAINED, any_of, place, read_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pipeline.results.curves import Curve
-    from pipeline.results.runs import HalfName
+    from pipeline.results.metrics import HalfName, Metrics
+    from pipeline.results.runs import Runs
 
 AVERAGE = "avg"
 CONTRASTIVE = ("info_nce", "arccon", "mpt", "met")
-ORIGINALS = ("mhe", "mhs", "barlow_twins", "vicreg")  # each has a twin named `<name>_modified`
+MODIFIED = {  # what the paper made of each original
+    "mhe": "mhe_modified",
+    "mhs": "mhs_modified",
+    "barlow_twins": "barlow_twins_modified",
+    "vicreg": "vicreg_modified",
+}
+ORIGINALS = tuple(MODIFIED)
 
 
 @dataclass(frozen=True)
@@ -35,21 +42,20 @@ class Spread:
 
 @dataclass(frozen=True)
 class Row:
-    """One objective's scores by task of a half, the average last."""
+    """One objective's scores by task of a half, the average last; the backbone has no seeds."""
 
-    objective: str
     seeds: tuple[int, ...]
     scores: dict[str, Spread]
 
 
 @dataclass(frozen=True)
 class Difference:
-    """An objective beside another one, or beside the backbone, on the STS tasks."""
+    """An objective less another one, or less the backbone, on the STS tasks."""
 
     objective: str
     reference: str
-    seeds: tuple[int, ...]  # that both were trained with
-    intervals: dict[str, Interval]  # by task, over those seeds, the average last
+    shared_seeds: tuple[int, ...]
+    tasks: dict[str, Interval]  # over those seeds, the average last
 
 
 @dataclass(frozen=True)
@@ -60,50 +66,52 @@ class DevScores:
     last: Spread
 
 
-def row(objective: str, runs: Sequence[Run], half: HalfName) -> Row:
+def spread(values: Sequence[float]) -> Spread:
+    """Of an objective's values, one a seed."""
+    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return Spread(float(np.mean(values)), deviation)
+
+
+def row(runs: Sequence[Metrics], half: HalfName) -> Row:
     """Summarizes an objective's runs."""
-    measured = [run.halves[half] for run in runs]
-    scores = {task: spread([one.scores[task] for one in measured]) for task in measured[0].scores}
-    scores[AVERAGE] = spread([one.average for one in measured])
-    return Row(objective, tuple(run.seed for run in runs if run.seed is not None), scores)
+    by_seed = [run.half(half) for run in runs]
+    scores = {task: spread([tasks[task].score for tasks in by_seed]) for task in by_seed[0]}
+    averages = [run.average if half == "sts" else run.transfer_average for run in runs]
+    scores[AVERAGE] = spread([value for value in averages if value is not None])
+    return Row(_seeds(runs), scores)
 
 
-def rows(runs: Runs, half: HalfName) -> list[Row]:
-    """The backbone and all objectives in `order`; none if no task of this half ran."""
-    if not runs.half(half).scores:
-        return []
-    untrained = [] if runs.untrained is None else [row(UNTRAINED, [runs.untrained], half)]
-    objectives = (row(name, [*runs.by_objective[name].values()], half) for name in order(runs))
-    return [*untrained, *objectives]
+def rows(runs: Runs, half: HalfName) -> dict[str, Row]:
+    """By objective."""
+    return {name: row(by_seed, half) for name, by_seed in runs.items()}
 
 
-def order(runs: Runs) -> list[str]:
-    """Objectives in the order of the paper's Table 2, then whatever else was measured."""
-    known = [*CONTRASTIVE, *(name for original in ORIGINALS for name in names(original))]
-    others = sorted(set(runs.by_objective) - set(known))
-    return [name for name in (*known, *others) if name in runs.by_objective]
+def in_order(runs: Runs) -> Runs:
+    """The backbone, objectives in the order of the paper's Table 2, and whatever else there is."""
+    pairs = (name for pair in MODIFIED.items() for name in pair)
+    known = [UNTRAINED, *CONTRASTIVE, *pairs]
+    others = sorted(set(runs) - set(known))
+    return {name: runs[name] for name in (*known, *others) if name in runs}
 
 
-def differences(rows: list[Row]) -> dict[str, dict[str, float]]:
+def gains(rows: Mapping[str, Row]) -> dict[str, dict[str, float]]:
     """Modified less original by task, of the rows' means, for each modified form that has both."""
-    scores = {row.objective: row.scores for row in rows}
-    pairs = [names(original) for original in ORIGINALS]
     return {
         modified: {
-            task: scores[modified][task].mean - scores[original][task].mean
-            for task in scores[modified]
+            task: own.mean - rows[original].scores[task].mean
+            for task, own in rows[modified].scores.items()
         }
-        for original, modified in pairs
-        if original in scores and modified in scores
+        for original, modified in MODIFIED.items()
+        if original in rows and modified in rows
     }
 
 
 def names(original: str) -> tuple[str, str]:
     """The names of an original and of its modified form."""
-    return original, f"{original}_modified"
+    return original, MODIFIED[original]
 
 
-def dev_scores(curves: list[Curve]) -> dict[str, DevScores]:
+def dev_scores(curves: Sequence[Curve]) -> dict[str, DevScores]:
     """Best and last dev score by objective: what fell after its best step shows here."""
     by_objective: dict[str, list[list[float]]] = {}
     for curve in curves:
@@ -119,58 +127,63 @@ def dev_scores(curves: list[Curve]) -> dict[str, DevScores]:
     }
 
 
-def intervals(
+def differences(
     runs: Runs, scores: Path, baseline: str | None, *, resamples: int, seed: int
 ) -> list[Difference]:
-    """What each objective differs by on the STS tasks, with intervals.
+    """What objectives differ by on the STS tasks, with intervals.
 
-    A modified form is compared with its original, every objective with the baseline and with the
-    backbone, where both were measured.
+    Args:
+        runs: All encoders.
+        scores: Folder of their cosines.
+        baseline: An objective.
+        resamples: Of the bootstrap.
+        seed: Likewise.
+
+    Returns:
+        Of each modified form and its original, then of every objective and the baseline, then of
+        every objective and the backbone, where both were measured.
     """
-    if not runs.half("sts").scores:
+    pairs, tasks = _pairs(runs, baseline), list(any_of(runs).half("sts"))
+    if not (pairs and tasks):
         return []
-    objectives = order(runs)
-    originals = {modified: original for original, modified in map(names, ORIGINALS)}
-    pairs = [(name, originals[name]) for name in objectives if name in originals]
-    pairs += [(name, baseline) for name in objectives if baseline is not None and name != baseline]
-    known = [pair for pair in dict.fromkeys(pairs) if pair[1] in runs.by_objective]
-    if runs.untrained is not None:
-        known += [(name, UNTRAINED) for name in objectives]
-    differences = []
-    for name, reference in known:
-        seeds, before, after = _shared(runs, name, reference)
-        found = {}
-        if seeds:
-            found = _intervals(before, after, scores, resamples=resamples, seed=seed)
-        differences.append(Difference(name, reference, seeds, found))
-    return differences
-
-
-def _shared(
-    runs: Runs, objective: str, reference: str
-) -> tuple[tuple[int, ...], list[Run], list[Run]]:
-    """The seeds that both have, and the runs of the reference and of the objective."""
-    own = runs.by_objective[objective]
-    if reference == UNTRAINED and runs.untrained is not None:
-        return tuple(own), [runs.untrained], [*own.values()]
-    other = runs.by_objective[reference]
-    seeds = tuple(sorted(other.keys() & own.keys()))
-    return seeds, [other[k] for k in seeds], [own[k] for k in seeds]
-
-
-def _intervals(
-    original: list[Run], modified: list[Run], scores: Path, *, resamples: int, seed: int
-) -> dict[str, Interval]:
+    compared = dict.fromkeys(name for pair in pairs for name in pair)
+    encoders = [run for name in compared for run in runs[name]]
     # Tasks are resampled independently, although STS-B took some of its pairs from STS12 to 16.
     resampled = {}
-    for task in original[0].halves["sts"].scores:
-        paired = read_paired_scores(scores, original, modified, task)
-        resampled[task] = resampled_differences(task, paired, resamples=resamples, seed=seed)
-    resampled[AVERAGE] = np.mean(list(resampled.values()), axis=0)
-    return {task: interval(differences) for task, differences in resampled.items()}
+    for task in tasks:
+        gold, cosines = read_scores(scores, encoders, task)
+        correlations = resampled_spearman(task, gold, cosines, resamples=resamples, seed=seed)
+        resampled[task] = dict(zip(map(place, encoders), correlations, strict=True))
+    return [_difference(runs, resampled, *pair) for pair in pairs]
 
 
-def spread(values: list[float]) -> Spread:
-    """Of an objective's values, one a seed."""
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Spread(float(np.mean(values)), deviation)
+def _pairs(runs: Runs, baseline: str | None) -> list[tuple[str, str]]:
+    """An objective and what it is compared with, each pair once."""
+    trained = [name for name in runs if name != UNTRAINED]
+    pairs = [(modified, original) for original, modified in MODIFIED.items() if modified in runs]
+    pairs += [(name, baseline) for name in trained if baseline is not None and name != baseline]
+    pairs += [(name, UNTRAINED) for name in trained]
+    return [pair for pair in dict.fromkeys(pairs) if pair[1] in runs]
+
+
+def _difference(
+    runs: Runs, resampled: dict[str, dict[str, np.ndarray]], objective: str, reference: str
+) -> Difference:
+    own, other = runs[objective], runs[reference]
+    if reference != UNTRAINED:
+        shared = {run.seed for run in own} & {run.seed for run in other}
+        own, other = ([run for run in side if run.seed in shared] for side in (own, other))
+    if not own:
+        return Difference(objective, reference, (), {})
+    by_task = {
+        task: np.mean([scores[place(run)] for run in own], axis=0)
+        - np.mean([scores[place(run)] for run in other], axis=0)
+        for task, scores in resampled.items()
+    }
+    by_task[AVERAGE] = np.mean(list(by_task.values()), axis=0)
+    intervals = {task: interval(values) for task, values in by_task.items()}
+    return Difference(objective, reference, _seeds(own), intervals)
+
+
+def _seeds(runs: Sequence[Metrics]) -> tuple[int, ...]:
+    return tuple(run.seed for run in runs if run.seed is not None)

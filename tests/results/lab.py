@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from pipeline.compare import main
-from pipeline.results.metrics import Measured, metrics, scores_archive
+from pipeline.encoder.record import Origin
+from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import Result
 from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore, spearman
 from pipeline.senteval.transfer import TransferResult, TransferScore
@@ -67,22 +68,23 @@ class Project:
         label: Label = "other",
         curve: str | None = CURVE,
     ) -> None:
-        found = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
-        accuracies = transfer_result(transfer or {}, label)
-        both = Result(found, accuracies, setting, classifier)
-        measured = Measured(f"{objective}-{seed}", "abc", objective, seed)
-        text = json.dumps(metrics(measured, both, Path(data)))
-        self.write(f"metrics/{objective}/{seed}.json", text.encode())
-        self.write(f"scores/{objective}/{seed}.npz", scores_archive(found))
+        encoder = f"{objective}-{seed}"
+        origin = Origin(objective, seed, steps=None, step=None, dev_spearman=None)
+        sts = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
+        both = Result(sts, transfer_result(transfer or {}, label), setting, classifier)
+        self._add(f"{objective}/{seed}", encoder, origin, both, data)
         if curve is not None:
             self.write(f"curves/{objective}/{seed}.csv", curve.encode())
 
     def add_untrained(self, *, noise: float = 6, tasks: dict[str, int] | None = None) -> None:
-        found = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
-        both = Result(found, transfer_result({}), "fast", "mlp")
-        text = json.dumps(metrics(Measured("bert-mini", "abc"), both, Path("sample")))
-        self.write("metrics/untrained.json", text.encode())
-        self.write("scores/untrained.npz", scores_archive(found))
+        sts = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
+        both = Result(sts, transfer_result({}), "fast", "mlp")
+        self._add("untrained", "bert-mini", Origin(None, None, None, None, None), both, "sample")
+
+    def _add(self, place: str, encoder: str, origin: Origin, measured: Result, data: str) -> None:
+        content = metrics(encoder, "abc", origin, measured, Path(data)).content()
+        self.write(f"metrics/{place}.json", json.dumps(content).encode())
+        self.write(f"scores/{place}.npz", scores_archive(measured.sts))
 
     def write(self, name: str, content: bytes) -> None:
         path = self.folder / name
@@ -114,7 +116,9 @@ class Project:
         )
         return found
 
-    def table_column(self, column: int = 0) -> list[str]:
-        """Cells of the first table's column, below its header."""
-        table = self.markdown().split("\n\n")[1].splitlines()[2:]
-        return [line.split("|")[column + 1].strip() for line in table]
+    def table(self, caption: str) -> list[list[str]]:
+        """Cells of the table below the caption that begins so; its header first."""
+        blocks = self.markdown().split("\n\n")
+        place = next(k for k, block in enumerate(blocks) if block.startswith(caption))
+        header, _, *body = blocks[place + 1].splitlines()
+        return [[cell.strip() for cell in line.split("|")[1:-1]] for line in (header, *body)]

@@ -1,4 +1,4 @@
-"""Paired bootstrap of a difference of Spearman correlations, against scipy resample by resample."""
+"""Bootstrap of Spearman correlations, against scipy resample by resample."""
 
 from __future__ import annotations
 
@@ -12,26 +12,14 @@ from scipy import stats
 
 from pipeline.results.bootstrap import (
     Interval,
-    PairedScores,
     Ranking,
     interval,
     resample_counts,
-    resampled_differences,
+    resampled_spearman,
     spearman_of_counts,
 )
 
 close = partial(pytest.approx, rel=0, abs=1e-9)
-
-
-def scores(pairs: int, seeds: int = 1, gain: float = 1.0) -> PairedScores:
-    """Noisy cosines with many ties in gold and some in the cosines."""
-    draw = np.random.default_rng(pairs)
-    gold = np.round(4 * draw.uniform(0, 5, pairs)) / 4
-
-    def noisy(weight: float) -> list[np.ndarray]:
-        return [np.round(weight * gold + draw.normal(size=pairs), 1) for _ in range(seeds)]
-
-    return PairedScores(gold, noisy(0.5), noisy(0.5 * gain))
 
 
 class TestRanksUnderResampling:
@@ -71,32 +59,21 @@ class TestRanksUnderResampling:
         assert found[0, 0] == close(100 * expected)
 
 
-class TestDifferences:
-    @pytest.mark.parametrize("seeds", [1, 3])
-    def test_they_are_those_of_a_plain_loop_over_scipy(self, seeds: int) -> None:
-        """The same draws, pairs repeated as often as drawn, the mean over seeds of differences."""
-        given_scores = scores(pairs=80, seeds=seeds)
-        found = resampled_differences("STS-B", given_scores, resamples=50, seed=3)
+class TestResampledSpearman:
+    def test_it_is_that_of_a_plain_loop_over_scipy(self) -> None:
+        """The same draws for all encoders; many ties in gold and some in the cosines."""
+        generator = np.random.default_rng(80)
+        gold = np.round(4 * generator.uniform(0, 5, 80)) / 4
+        cosines = [np.round(k * gold + generator.normal(size=80), 1) for k in (0.5, 0.8, 1)]
         everything = np.ones((1, 80), dtype=np.int64)
         drawn = np.concatenate([everything, *resample_counts("STS-B", 80, 50, 3)])
 
-        def naive(counts: np.ndarray, cosines: np.ndarray) -> float:
+        def naive(cosine: np.ndarray, counts: np.ndarray) -> float:
             picked = np.repeat(np.arange(80), counts)
-            return float(stats.spearmanr(cosines[picked], given_scores.gold[picked]).statistic)
+            return 100 * float(stats.spearmanr(cosine[picked], gold[picked]).statistic)
 
-        expected = [
-            100
-            * np.mean(
-                [
-                    naive(counts, after) - naive(counts, before)
-                    for before, after in zip(
-                        given_scores.original, given_scores.modified, strict=True
-                    )
-                ]
-            )
-            for counts in drawn
-        ]
-        assert found == close(expected)
+        expected = np.array([[naive(cosine, counts) for counts in drawn] for cosine in cosines])
+        assert resampled_spearman("STS-B", gold, cosines, resamples=50, seed=3) == close(expected)
 
     def test_each_resample_draws_as_many_pairs_as_there_are(self) -> None:
         counts = np.concatenate(list(resample_counts("STS-B", 1000, 700, 1)))
@@ -112,13 +89,18 @@ class TestDifferences:
 
     def test_pairs_too_few_to_resample_are_refused(self) -> None:
         """Of two pairs, half of the resamples draw one of them twice."""
-        two = PairedScores(np.array([0.0, 1]), [np.array([0.0, 1])], [np.array([0.0, 1])])
+        two = np.array([0.0, 1])
         with pytest.raises(ValueError, match="a resample of 2 pairs has one distinct value only"):
-            resampled_differences("STS-B", two, resamples=100, seed=1)
+            resampled_spearman("STS-B", two, [two], resamples=100, seed=1)
 
 
 class TestInterval:
     def test_it_holds_the_middle_95_per_cent(self) -> None:
         """0 to 1000 in steps of one: 2.5 % below 25, 2.5 % above 975; the first is the estimate."""
         found = interval(np.array([400, *range(1001)], dtype=float))
-        assert found == Interval(400, 25, 975)
+        assert found == Interval(400, 25, 975, includes_zero=False)
+
+    @pytest.mark.parametrize(("least", "includes"), [(-500, True), (-990, False), (0, False)])
+    def test_zero_is_in_it_or_out_of_it(self, least: int, includes: bool) -> None:
+        found = interval(np.array([0, *range(least, least + 1001)], dtype=float))
+        assert found.includes_zero is includes

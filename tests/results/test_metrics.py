@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
-from pipeline.results.metrics import Measured, average_label, data_name, metrics
+from pipeline.encoder.record import Origin
+from pipeline.results.metrics import Metrics, average_label, data_name, metrics
 from pipeline.senteval.benchmark import Result
 from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore
 from pipeline.senteval.transfer import TransferResult, TransferScore
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 from tests.tiny import SAMPLE
 
-MEASURED = Measured("vicreg-1", "abc", "vicreg", 1)
+ROOT = Path(__file__).parents[2]
+VICREG = Origin("vicreg", 1, steps=9, step=4, dev_spearman=61.5)
+STRANGER = Origin(None, None, None, None, None)
 
 
 def task_score(task: str, cosine: list[float]) -> TaskScore:
@@ -28,7 +34,7 @@ def task_score(task: str, cosine: list[float]) -> TaskScore:
     )
 
 
-def transfer_score(task: str, accuracy: float, seconds: float = 1) -> TransferScore:
+def transfer_score(task: str, accuracy: float) -> TransferScore:
     return TransferScore(
         task=task,
         accuracy=accuracy,
@@ -37,30 +43,31 @@ def transfer_score(task: str, accuracy: float, seconds: float = 1) -> TransferSc
         strengths=(1e-05,),
         counts={"train": 4076, "test": 1725},
         label="benchmark",
-        encoding_seconds=seconds,
-        classifier_seconds=seconds,
+        encoding_seconds=1,
+        classifier_seconds=1,
     )
 
 
-def result(
+def written(
     sts: tuple[TaskScore, ...] = (),
     transfer: tuple[TransferScore, ...] = (),
-    missing: tuple[str, ...] = (),
-) -> Result:
-    return Result(StsResult(sts, missing), TransferResult(transfer, ()), "test", "mlp")
+    origin: Origin = VICREG,
+) -> Any:
+    """The content of the file."""
+    measured = Result(StsResult(sts, ()), TransferResult(transfer, ()), "test", "mlp")
+    return json.loads(json.dumps(metrics("vicreg-1", "abc", origin, measured, SAMPLE).content()))
 
 
 def test_floats_are_rounded_and_means_are_over_subsets() -> None:
     """Subsets 10 (1 pair) and 40 (2 pairs): mean 25, weighted (10 + 80) / 3 = 30."""
-    measured = result((task_score("STS12", [0.1, 0.2, 0.3]),))
-    found = metrics(MEASURED, measured, SAMPLE)["sts"]["STS12"]
-    assert found["spearman"] == 60.123457
-    assert (found["mean"], found["weighted_mean"], found["pairs"]) == (25, 30, 3)
+    task = written((task_score("STS12", [0.1, 0.2, 0.3]),))["sts"]["STS12"]
+    assert task["spearman"] == 60.123457
+    assert (task["mean"], task["weighted_mean"], task["pairs"]) == (25, 30, 3)
 
 
 def test_quantiles_are_over_the_pairs_of_all_tasks() -> None:
     scores = (task_score("STS12", [0.0, 0.1, 0.2]), task_score("STS13", [0.3, 0.4, 1.0]))
-    quantiles = metrics(MEASURED, result(scores), SAMPLE)["cosine_quantiles"]
+    quantiles = written(scores)["cosine_quantiles"]
     assert (quantiles[0], quantiles[50], quantiles[100]) == (0.0, 0.25, 1.0)
 
 
@@ -72,10 +79,9 @@ def test_only_all_seven_tasks_make_an_average_of_seven() -> None:
 
 
 def test_a_transfer_task_is_written_with_all_that_its_score_depends_on() -> None:
-    scores = (transfer_score("TREC", 80.0), transfer_score("MRPC", 75.5))
-    found = metrics(MEASURED, result(transfer=scores), SAMPLE)
-    assert (found["setting"], found["classifier"]) == ("test", "mlp")
-    assert found["transfer"]["MRPC"] == {
+    content = written(transfer=(transfer_score("TREC", 80.0), transfer_score("MRPC", 75.5)))
+    assert (content["setting"], content["classifier"]) == ("test", "mlp")
+    assert content["transfer"]["MRPC"] == {
         "accuracy": 75.5,
         "dev_accuracy": 70.5,
         "f1": 81.25,
@@ -83,19 +89,37 @@ def test_a_transfer_task_is_written_with_all_that_its_score_depends_on() -> None
         "counts": {"train": 4076, "test": 1725},
         "label": "benchmark",
     }
-    assert "f1" not in found["transfer"]["TREC"]
-    assert found["transfer_average"] == 77.75
-    assert found["transfer_average_label"] == "avg of 2: TREC, MRPC"
+    assert "f1" not in content["transfer"]["TREC"]
+    assert content["transfer_average"] == 77.75
+    assert content["transfer_average_label"] == "avg of 2: TREC, MRPC"
 
 
 def test_a_half_that_did_not_run_leaves_no_figures() -> None:
-    always = {"encoder", "version", "objective", "seed", "data", "tasks", "missing"}
-    transfer = metrics(MEASURED, result(transfer=(transfer_score("MR", 80),)), SAMPLE)
-    added = {"setting", "classifier", "transfer"}
-    assert set(transfer) == always | added | {"transfer_average", "transfer_average_label"}
-    sts = metrics(MEASURED, result((task_score("STS12", [0.1, 0.2, 0.3]),)), SAMPLE)
-    assert set(sts) == always | {"sts", "average", "average_label", "cosine_quantiles"}
+    always = {"encoder", "version", "objective", "seed", "dev_spearman", "data", "tasks", "missing"}
+    transfer = {"setting", "classifier", "transfer", "transfer_average", "transfer_average_label"}
+    assert set(written(transfer=(transfer_score("MR", 80),))) == always | transfer
+    sts = {"sts", "average", "average_label", "cosine_quantiles"}
+    assert set(written((task_score("STS12", [0.1, 0.2, 0.3]),))) == always | sts
+
+
+def test_of_an_encoder_that_triad_did_not_train_no_objective_is_made_up() -> None:
+    content = written((task_score("STS12", [0.1, 0.2, 0.3]),), origin=STRANGER)
+    assert content["objective"] is content["seed"] is None
+    assert "dev_spearman" not in content
 
 
 def test_downstream_is_named_after_its_parent() -> None:
     assert data_name(Path("senteval/downstream")) == data_name(Path("senteval")) == "senteval"
+
+
+COMMITTED = sorted(
+    path
+    for pattern in ("metrics/*/*.json", "results/**/metrics/**/*.json", "encoders/reference/*.json")
+    for path in ROOT.glob(pattern)
+)
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_schema_gives_back_every_committed_file(path: Path) -> None:
+    content = Metrics.model_validate_json(path.read_bytes()).content()
+    assert f"{json.dumps(content, indent=2)}\n".encode() == path.read_bytes()

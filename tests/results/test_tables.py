@@ -1,4 +1,4 @@
-"""The table of STS scores: order, arithmetic, caption; equal inputs give equal files."""
+"""The tables: order, arithmetic, captions; equal inputs give equal files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 
 from pipeline.senteval.sts import STS_TASKS
+from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 from tests.results.lab import close, result
 
 if TYPE_CHECKING:
     from tests.results.lab import Project
 
+ALL_STS = {task: 100 + k for k, task in enumerate(STS_TASKS)}
+ALL_TRANSFER = dict(zip(TRANSFER_TASKS, (80.0, 85.0, 94.0, 89.0, 84.0, 88.0, 75.0), strict=True))
 
-class TestTable:
-    def test_rows_stand_in_the_papers_order_each_original_before_its_modified_form(
+
+class TestRows:
+    def test_they_stand_in_the_papers_order_each_original_before_its_modified_form(
         self, project: Project
     ) -> None:
         for objective in (
@@ -28,8 +32,10 @@ class TestTable:
             "info_nce",
         ):
             project.add(objective)
+        project.add_untrained()
         assert project.compare() == 0
-        assert project.table_column() == [
+        assert [name for name, *_ in project.table("Spearman")[1:]] == [
+            "`untrained`",
             "`info_nce`",
             "`arccon`",
             "`mhe`",
@@ -53,23 +59,15 @@ class TestTable:
             "vicreg": [43],
         }
 
-    def test_an_encoder_asked_for_but_not_measured_is_named(
-        self, project: Project, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        project.add("info_nce", 42)
-        assert project.compare("--objectives", "info_nce", "mhe", "--seeds", "42") == 1
-        message = capsys.readouterr().err
-        assert message.startswith("compare: metrics: ")
-        assert message.endswith("metrics holds no mhe/42.json; run pipeline.evaluate first.\n")
-
     @pytest.mark.parametrize(
         ("asked", "absent"),
         [
+            (("--objectives", "info_nce", "mhe", "--seeds", "42"), "mhe/42.json"),
             (("--objectives", "info_nce", "mhe"), "mhe/<seed>.json"),
             (("--seeds", "42", "43"), "<objective>/43.json"),
         ],
     )
-    def test_a_name_or_seed_of_which_nothing_is_there_is_not_left_out(
+    def test_what_was_asked_for_and_is_not_there_is_named(
         self,
         project: Project,
         capsys: pytest.CaptureFixture[str],
@@ -78,63 +76,162 @@ class TestTable:
     ) -> None:
         project.add("info_nce", 42)
         assert project.compare(*asked) == 1
-        assert f"metrics holds no {absent}; run" in capsys.readouterr().err
+        message = capsys.readouterr().err
+        assert message.startswith("compare: metrics: ")
+        assert message.endswith(f"metrics holds no {absent}; run pipeline.evaluate first.\n")
 
     def test_columns_are_the_tasks_that_ran_and_their_average(self, project: Project) -> None:
         """One seed has no deviation and says so."""
         project.add("info_nce", tasks={"STS12": 100, "STS-B": 50})
         project.compare()
-        header = project.markdown().split("\n\n")[1].splitlines()[0]
-        assert header == "| objective | seeds | STS12 | STS-B | avg |"
+        header, row = project.table("Spearman")
+        assert header == ["objective", "seeds", "STS12", "STS-B", "avg"]
         scores = project.json()["objectives"]["info_nce"]["scores"]
         expected = (scores["STS12"]["mean"] + scores["STS-B"]["mean"]) / 2
         assert scores["avg"] == {"mean": close(expected), "deviation": None}
-        assert project.table_column(1) == ["n = 1"]
-        assert "±" not in project.table_column(2)[0]
+        assert row[1] == "n = 1"
+        assert "±" not in row[2]
 
     def test_several_seeds_give_mean_and_sample_standard_deviation(self, project: Project) -> None:
-        for seed in (1, 2, 3):
+        for seed in (1, 2, 10):
             project.add("info_nce", seed)
         project.compare()
-        found = [result({"STS-B": 300}, 2, seed).average for seed in (1, 2, 3)]
-        cell = project.json()["objectives"]["info_nce"]["scores"]["STS-B"]
-        assert cell["mean"] == close(np.mean(found))
-        assert cell["deviation"] == close(np.std(found, ddof=1))
-        assert project.table_column(1) == ["n = 3"]
-        assert project.table_column(2) == [f"{cell['mean']:.2f} ± {cell['deviation']:.2f}"]
+        scores = [result({"STS-B": 300}, 2, seed).average for seed in (1, 2, 10)]
+        row = project.json()["objectives"]["info_nce"]
+        assert row["seeds"] == [1, 2, 10]
+        cell = row["scores"]["STS-B"]
+        assert cell == {"mean": close(np.mean(scores)), "deviation": close(np.std(scores, ddof=1))}
+        shown = f"{cell['mean']:.2f} ± {cell['deviation']:.2f}"
+        assert project.table("Spearman")[1] == ["`info_nce`", "n = 3", shown]
 
-    def test_the_terminal_shows_the_table(
+
+class TestTransfer:
+    def test_columns_are_those_of_the_papers_table(self, project: Project) -> None:
+        """The mean of 80, 85, 94, 89, 84, 88 and 75 is 85."""
+        project.add("info_nce", transfer=ALL_TRANSFER)
+        assert project.compare() == 0
+        header, row = project.table("Accuracy")
+        assert header[2:] == ["MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC", "avg"]
+        assert row[:2] == ["`info_nce`", "n = 1"]
+        assert row[2:] == ["80.00", "85.00", "94.00", "89.00", "84.00", "88.00", "75.00", "85.00"]
+
+    def test_seeds_give_mean_and_deviation_and_a_modified_form_its_gain(
+        self, project: Project
+    ) -> None:
+        """Seeds at 60 and 62: 61 with deviation sqrt(2); the modified form at 64: 3 more."""
+        project.add("vicreg", 1, transfer={"TREC": 60.0})
+        project.add("vicreg", 2, transfer={"TREC": 62.0})
+        project.add("vicreg_modified", 1, transfer={"TREC": 64.0})
+        project.compare()
+        assert project.table("Accuracy")[1:] == [
+            ["`vicreg`", "n = 2", "61.00 ± 1.41"],
+            ["`vicreg_modified`", "n = 1", "64.00"],
+            ["*modified - original*", "", "*+3.00*"],
+        ]
+        content = project.json()["transfer"]
+        spread = {"mean": 61.0, "deviation": close(2**0.5)}
+        assert content["objectives"]["vicreg"]["scores"] == {"TREC": spread, "avg": spread}
+        assert content["differences"] == {"vicreg_modified": {"TREC": 3.0, "avg": 3.0}}
+        assert (content["counts"], content["labels"]) == ({"TREC": {"all": 400}}, {"TREC": "other"})
+
+    def test_alone_it_is_compared_without_scores_or_intervals(self, project: Project) -> None:
+        for objective, accuracy in (("vicreg", 60.0), ("vicreg_modified", 61.0)):
+            project.add(objective, tasks={}, transfer={"MR": accuracy})
+            (project.folder / "scores" / objective / "1.npz").unlink()
+        assert project.compare() == 0
+        assert "confidence" not in project.markdown()
+        assert {"objectives", "pairs", "average_label", "differences"}.isdisjoint(project.json())
+        assert project.json()["transfer"]["differences"]["vicreg_modified"]["MR"] == 1.0
+        assert list(project.json()["dev"]) == ["vicreg", "vicreg_modified"]
+
+
+class TestCaptions:
+    def test_they_say_on_what_and_how_it_was_measured_and_what_was_missing(
+        self, project: Project
+    ) -> None:
+        project.add("info_nce", transfer={"MR": 70.0}, setting="test", classifier="logistic")
+        project.compare()
+        captions = project.markdown()
+        assert captions.count("Measured on `sample`.") == 2
+        assert "Setting `test`, classifier `logistic`." in captions
+        assert "Missing, as their data was not there: STS12, STS13, STS14" in captions
+        content = project.json()["transfer"]
+        assert (content["setting"], content["classifier"]) == ("test", "logistic")
+
+    @pytest.mark.parametrize(
+        ("label", "setting", "sts", "transfer"),
+        [
+            ("benchmark", "test", "", ""),
+            ("benchmark", "fast", "", "papers report setting `test` with classifier `mlp`"),
+            (
+                "other",
+                "test",
+                "the files of STS-B are not the benchmark's",
+                "the files of MR, TREC are not the benchmark's",
+            ),
+        ],
+    )
+    def test_what_is_no_benchmark_of_papers_must_not_be_put_beside_them(
+        self, project: Project, label: str, setting: str, sts: str, transfer: str
+    ) -> None:
+        accuracies = {"MR": 70.0, "TREC": 60.0}
+        project.add("info_nce", transfer=accuracies, setting=setting, label=label)  # type: ignore[arg-type]
+        project.compare()
+        content = project.json()
+        for reason, part in ((sts, content), (transfer, content["transfer"])):
+            line = (
+                f"**Not comparable ({reason}): the numbers must not be put beside published ones.**"
+            )
+            assert part["comparable_to_published"] is not bool(reason)
+            assert (line in project.markdown()) is bool(reason)
+
+    def test_all_seven_tasks_make_an_average_of_seven(self, project: Project) -> None:
+        project.add("info_nce", tasks=ALL_STS, transfer=ALL_TRANSFER, data="senteval")
+        project.compare()
+        assert project.markdown().count("Measured on `senteval`; avg of seven.") == 2
+        assert "Missing" not in project.markdown()
+
+
+class TestCurves:
+    def test_rows_for_dvc_name_encoder_step_and_score(self, project: Project) -> None:
+        project.add("info_nce", 3)
+        project.compare()
+        assert project.json("curves") == [
+            {"encoder": "info_nce-3", "step": 0, "dev_spearman": 50.0},
+            {"encoder": "info_nce-3", "step": 50, "dev_spearman": 61.5},
+            {"encoder": "info_nce-3", "step": 100, "dev_spearman": 60.25},
+        ]
+
+    def test_best_and_last_dev_score_stand_in_a_table_of_their_own(self, project: Project) -> None:
+        """Seeds 1 and 2 end at 60.25 and 58.25: 59.25 with sqrt(2) as deviation, best 61.50."""
+        project.add("vicreg", 1)
+        project.add("vicreg", 2, curve="step,dev_spearman\n50,61.5\n100,58.25\n")
+        project.compare()
+        assert project.json()["dev"]["vicreg"] == {
+            "best": {"mean": 61.5, "deviation": 0.0},
+            "last": {"mean": 59.25, "deviation": close(2**0.5)},
+        }
+        assert project.table("Spearman's correlation x 100 on the dev pairs")[1:] == [
+            ["`untrained`", "50.00", "-", "-"],
+            ["`vicreg`", "59.25 ± 1.41", "61.50 ± 0.00", "-2.25"],
+        ]
+
+    def test_an_encoder_without_a_curve_is_named(
         self, project: Project, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        project.add("info_nce")
-        project.compare()
-        assert capsys.readouterr().out == project.markdown()
+        project.add("info_nce", curve=None)
+        assert project.compare() == 0
+        assert project.json("curves") == []
+        assert "last - best" not in project.markdown()
+        assert "for info_nce-1." in capsys.readouterr().out
 
 
-class TestCaption:
-    def test_it_says_what_was_measured_on_and_what_was_missing(self, project: Project) -> None:
-        project.add("info_nce")
-        project.compare()
-        caption = project.markdown()
-        assert "Measured on `sample`." in caption
-        assert "Missing, as their data was not there: STS12, STS13, STS14" in caption
-
-    def test_the_sample_must_not_be_put_beside_published_numbers(self, project: Project) -> None:
-        project.add("info_nce")
-        project.compare()
-        assert (
-            "**Not comparable (the files of STS-B are not the benchmark's): the numbers must not "
-            "be put beside published ones.**"
-        ) in project.markdown()
-        assert project.json()["comparable_to_published"] is False
-
-    def test_the_published_test_sets_need_no_warning(self, project: Project) -> None:
-        tasks = {task: 100 + k for k, task in enumerate(STS_TASKS)}
-        project.add("info_nce", tasks=tasks, data="senteval", label="benchmark")
-        project.compare()
-        assert "Measured on `senteval`; avg of seven." in project.markdown()
-        assert "must not" not in project.markdown()
-        assert "Missing" not in project.markdown()
+def test_the_terminal_shows_the_tables(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.add("info_nce")
+    project.compare()
+    assert capsys.readouterr().out == project.markdown()
 
 
 def test_equal_inputs_give_equal_bytes(drawing_project: Project) -> None:

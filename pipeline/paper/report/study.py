@@ -15,7 +15,7 @@ from pipeline.machine.errors import InputError
 from pipeline.results.curves import read_curves
 from pipeline.results.layout import warning
 from pipeline.results.numbers import AVERAGE, DevScores, Spread, dev_scores, row, spread
-from pipeline.results.runs import read_runs
+from pipeline.results.runs import any_of, read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,12 +118,9 @@ def _averages(
     if not measured:
         return {}, (), []
     runs = read_runs(metrics, measured)
-    averages = {
-        name: row(name, [*runs.by_objective[name].values()], "sts").scores[AVERAGE]
-        for name in measured
-    }
-    half = runs.half("sts")
-    return averages, tuple(half.scores), warning(half)
+    averages = {name: row(runs[name], "sts").scores[AVERAGE] for name in measured}
+    run = any_of(runs)
+    return averages, tuple(run.half("sts")), warning(run, "sts")
 
 
 def _by_name(there: Sequence[tuple[str, int]], read: Callable[[tuple[str, int]], Any]) -> Any:
