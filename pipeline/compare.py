@@ -18,7 +18,7 @@ from pipeline.results.curves import draw, read_curves, rows_for_dvc
 from pipeline.results.figures import FORMATS, image
 from pipeline.results.numbers import differences, in_order
 from pipeline.results.runs import read_runs
-from pipeline.results.tables import Comparison, as_json, as_markdown
+from pipeline.results.tables import as_json, as_markdown
 
 if TYPE_CHECKING:
     import argparse
@@ -30,24 +30,21 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    out: Path = options.out
-    resamples, seed = options.resamples, options.bootstrap_seed
+    bootstrap = {"resamples": options.resamples, "seed": options.bootstrap_seed}
     runs = in_order(read_runs(options.metrics, options.objectives, options.seeds))
-    compared = differences(runs, options.scores, options.baseline, resamples=resamples, seed=seed)
+    compared = differences(runs, options.scores, options.baseline, **bootstrap)
     encoders = [(name, run.seed) for name in runs for run in runs[name] if run.seed is not None]
     curves = read_curves(options.curves, encoders)
-    comparison = Comparison(runs, curves, compared, resamples, seed)
-    table, figure = as_markdown(comparison), draw(curves)
+    table, figure = as_markdown(runs, curves, compared, bootstrap), draw(curves)
     contents = {
         "comparison.md": table.encode(),
-        "comparison.json": _json(as_json(comparison)),
+        "comparison.json": _json(as_json(runs, curves, compared, bootstrap)),
         "curves.json": _json(rows_for_dvc(curves)),
         **{f"curves.{kind}": image(figure, kind) for kind in FORMATS},
     }
-    write_together({out / name: content for name, content in contents.items()})
+    write_together({options.out / name: content for name, content in contents.items()})
     print(table, end="")
-    drawn = {(curve.objective, curve.seed) for curve in curves}
-    without = [f"{name}-{k}" for name, k in encoders if (name, k) not in drawn]
+    without = [f"{name}-{seed}" for name, seed in encoders if (name, seed) not in curves]
     if without:
         print(f"\nNo curve in {options.curves} for {', '.join(without)}.")
 

@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     folder = locate(options.encoder)
     outputs = {"--out": options.out, "--scores": options.scores}
-    _check_paths(folder, {option: path for option, path in outputs.items() if path})
+    _check_outputs(folder, {option: path for option, path in outputs.items() if path})
     chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
     if options.keep == "best" and options.data.is_file():
         chosen = _unseen(chosen, options)
@@ -114,14 +114,9 @@ def _unseen(chosen: Tasks, options: argparse.Namespace) -> Tasks:
     return replace(chosen, sts=(replace(table, subsets=left),))
 
 
-def _check_paths(encoder: Path, written: dict[str, Path]) -> None:
-    if not (encoder / "config.json").is_file() and not (encoder / "modules.json").is_file():
-        raise InputError(
-            f"encoder: {encoder} is no encoder's folder (it has no config.json or modules.json); "
-            "give a sentence-transformers or Hugging Face folder."
-        )
-    check_apart(written)
-    for option, path in written.items():
+def _check_outputs(encoder: Path, outputs: dict[str, Path]) -> None:
+    check_apart(outputs)
+    for option, path in outputs.items():
         check_writable(option, path)
         if path.resolve().is_relative_to(encoder.resolve()):
             raise InputError(

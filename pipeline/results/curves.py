@@ -6,70 +6,60 @@ No other column of a curve is used here.
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipeline.results.figures import COLOURS, MARKERS, panels
-from pipeline.results.numbers import CONTRASTIVE, MODIFIED, ORIGINALS
+from pipeline.results.figures import line, panels
+from pipeline.results.numbers import CONTRASTIVE, MODIFIED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from matplotlib.figure import Figure
 
-FAMILIES = (*CONTRASTIVE, *ORIGINALS)  # an objective's name begins with its family's
+# Spearman x 100 on the dev pairs by step, of an encoder's objective and seed.
+Curves = dict[tuple[str, int], dict[int, float]]
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Spearman x 100 on the dev pairs at the steps where it was measured."""
-
-    objective: str
-    seed: int
-    steps: tuple[int, ...]
-    dev_spearman: tuple[float, ...]
-
-
-def read_curves(folder: Path, encoders: list[tuple[str, int]]) -> list[Curve]:
+def read_curves(folder: Path, encoders: Iterable[tuple[str, int]]) -> Curves:
     """Curves at `<folder>/<objective>/<seed>.csv`; an encoder without one is left out."""
-    curves = []
+    curves: Curves = {}
     for objective, seed in encoders:
         path = folder / objective / f"{seed}.csv"
         if path.is_file():
             with path.open(encoding="utf-8", newline="") as text:
-                rows = list(csv.DictReader(text))
-            steps = tuple(int(row["step"]) for row in rows)
-            scores = tuple(float(row["dev_spearman"]) for row in rows)
-            curves.append(Curve(objective, seed, steps, scores))
+                points = {
+                    int(row["step"]): float(row["dev_spearman"]) for row in csv.DictReader(text)
+                }
+            curves[objective, seed] = points
     return curves
 
 
-def rows_for_dvc(curves: list[Curve]) -> list[dict[str, Any]]:
+def rows_for_dvc(curves: Curves) -> list[dict[str, Any]]:
     """One row a point, as `dvc plots` reads them."""
     return [
-        {"encoder": f"{curve.objective}-{curve.seed}", "step": step, "dev_spearman": score}
-        for curve in curves
-        for step, score in zip(curve.steps, curve.dev_spearman, strict=True)
+        {"encoder": f"{objective}-{seed}", "step": step, "dev_spearman": score}
+        for (objective, seed), points in curves.items()
+        for step, score in points.items()
     ]
 
 
-def untrained_score(curves: list[Curve]) -> float | None:
+def untrained_score(curves: Curves) -> float | None:
     """What the backbone scores on the dev pairs: at step 0 of any curve; None if none has it."""
-    scores = [curve.dev_spearman[0] for curve in curves if curve.steps[0] == 0]
-    return scores[0] if scores else None
+    return next((points[0] for points in curves.values() if 0 in points), None)
 
 
-def draw(curves: list[Curve]) -> Figure:
+def draw(curves: Curves) -> Figure:
     """One line a curve: the family's colour and marker; originals dashed, modified ones solid.
 
     The backbone before training is a dotted line.
     """
     figure, ((axes,),) = panels(width=8, height=5)
     labelled: set[str] = set()
-    for curve in curves:
-        label = None if curve.objective in labelled else curve.objective
-        labelled.add(curve.objective)
-        axes.plot(curve.steps, curve.dev_spearman, label=label, **_style(curve.objective))
+    for (objective, _), points in curves.items():
+        label = None if objective in labelled else objective
+        labelled.add(objective)
+        axes.plot(list(points), list(points.values()), label=label, **_style(objective))
     untrained = untrained_score(curves)
     if untrained is not None:
         axes.axhline(untrained, color="0.4", linestyle=":", label="untrained")
@@ -84,10 +74,10 @@ def draw(curves: list[Curve]) -> Figure:
 
 
 def _style(objective: str) -> dict[str, Any]:
-    family = next((name for name in FAMILIES if f"{objective}_".startswith(f"{name}_")), None)
-    index = FAMILIES.index(family) if family else 0
-    if objective in CONTRASTIVE or objective in MODIFIED.values():
-        line = "-"
+    families = (*CONTRASTIVE, *MODIFIED)  # an objective's name begins with its family's
+    family = next((name for name in families if f"{objective}_".startswith(f"{name}_")), None)
+    if objective in (*CONTRASTIVE, *MODIFIED.values()):
+        dashes = "-"
     else:
-        line = "--" if objective in ORIGINALS else "-."
-    return {"color": COLOURS[index], "marker": MARKERS[index], "markersize": 4, "linestyle": line}
+        dashes = "--" if objective in MODIFIED else "-."
+    return line(families.index(family) if family else 0) | {"linestyle": dashes}

@@ -1,6 +1,7 @@
 """The schema of metrics files: `evaluate` writes them, whoever reads them reads them through it."""
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -50,11 +51,6 @@ class StsMetrics(_Part):
         """What is reported."""
         return self.spearman
 
-    @property
-    def counts(self) -> int:
-        """Scored pairs."""
-        return self.pairs
-
 
 class TransferMetrics(_Part):
     """One transfer task's scores in percent, and what they depend on."""
@@ -70,9 +66,6 @@ class TransferMetrics(_Part):
     def score(self) -> float:
         """What is reported."""
         return self.accuracy
-
-
-TaskMetrics = StsMetrics | TransferMetrics
 
 
 class Metrics(_Part):
@@ -104,15 +97,15 @@ class Metrics(_Part):
         who = dict.fromkeys(("encoder", "version", "objective", "seed"))
         return who | self.model_dump(exclude_none=True)
 
-    def half(self, name: HalfName) -> dict[str, TaskMetrics]:
+    def half(self, name: HalfName) -> Mapping[str, StsMetrics | TransferMetrics]:
         """The tasks of one half that ran, in the order in which they are reported."""
-        return {**((self.sts if name == "sts" else self.transfer) or {})}
+        return (self.sts if name == "sts" else self.transfer) or {}
 
     def reservations(self, name: HalfName) -> list[str]:
         """Why a half's scores must not be put beside published ones; perhaps nothing."""
-        tasks = self.half(name)
         reasons = []
-        if others := [task for task, one in tasks.items() if one.label != "benchmark"]:
+        others = [task for task, one in self.half(name).items() if one.label != "benchmark"]
+        if others:
             reasons.append(f"the files of {', '.join(others)} are not the benchmark's")
         if name == "transfer" and (self.setting, self.classifier) != PUBLISHED:
             reasons.append("papers report setting `test` with classifier `mlp`")
@@ -120,14 +113,9 @@ class Metrics(_Part):
 
 
 def metrics(encoder: str, version: str, origin: Origin, result: Result, data: Path) -> Metrics:
-    """What was measured. Times are left out: they differ between equal runs.
+    """The metrics of an encoder of this id and version, with this result on this data.
 
-    Args:
-        encoder: Its id.
-        version: Hash of its folder.
-        origin: How it was trained.
-        result: Its scores.
-        data: What it was measured on.
+    Times are left out: they differ between equal runs.
     """
     figures: dict[str, Any] = {}
     if sts := result.sts.scores:

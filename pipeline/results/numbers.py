@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pipeline.results.curves import Curve
+    from pipeline.results.curves import Curves
     from pipeline.results.metrics import HalfName, Metrics
     from pipeline.results.runs import Runs
 
@@ -111,37 +111,28 @@ def names(original: str) -> tuple[str, str]:
     return original, MODIFIED[original]
 
 
-def dev_scores(curves: Sequence[Curve]) -> dict[str, DevScores]:
+def dev_scores(curves: Curves) -> dict[str, DevScores]:
     """Best and last dev score by objective: what fell after its best step shows here."""
-    by_objective: dict[str, list[list[float]]] = {}
-    for curve in curves:
-        points = zip(curve.steps, curve.dev_spearman, strict=True)
-        trained = [score for step, score in points if step > 0]
-        by_objective.setdefault(curve.objective, []).append(trained)
+    trained: dict[str, list[list[float]]] = {}
+    for (objective, _), points in curves.items():
+        scores = [score for step, score in points.items() if step > 0]
+        trained.setdefault(objective, []).append(scores)
     return {
         objective: DevScores(
-            best=spread([max(scores) for scores in of_seeds]),
-            last=spread([scores[-1] for scores in of_seeds]),
+            best=spread([max(scores) for scores in by_seed]),
+            last=spread([scores[-1] for scores in by_seed]),
         )
-        for objective, of_seeds in by_objective.items()
+        for objective, by_seed in trained.items()
     }
 
 
 def differences(
     runs: Runs, scores: Path, baseline: str | None, *, resamples: int, seed: int
 ) -> list[Difference]:
-    """What objectives differ by on the STS tasks, with intervals.
+    """What objectives differ by on the STS tasks, with intervals from paired resamples.
 
-    Args:
-        runs: All encoders.
-        scores: Folder of their cosines.
-        baseline: An objective.
-        resamples: Of the bootstrap.
-        seed: Likewise.
-
-    Returns:
-        Of each modified form and its original, then of every objective and the baseline, then of
-        every objective and the backbone, where both were measured.
+    A modified form is compared with its original, every objective with the baseline and with the
+    backbone, where both were measured. `scores` is the folder of all cosines.
     """
     pairs, tasks = _pairs(runs, baseline), list(any_of(runs).half("sts"))
     if not (pairs and tasks):
@@ -159,11 +150,13 @@ def differences(
 
 def _pairs(runs: Runs, baseline: str | None) -> list[tuple[str, str]]:
     """An objective and what it is compared with, each pair once."""
-    trained = [name for name in runs if name != UNTRAINED]
-    pairs = [(modified, original) for original, modified in MODIFIED.items() if modified in runs]
-    pairs += [(name, baseline) for name in trained if baseline is not None and name != baseline]
-    pairs += [(name, UNTRAINED) for name in trained]
-    return [pair for pair in dict.fromkeys(pairs) if pair[1] in runs]
+    pairs = [(modified, original) for original, modified in MODIFIED.items()]
+    pairs += [(name, other) for other in (baseline, UNTRAINED) if other for name in runs]
+    return [
+        (one, other)
+        for one, other in dict.fromkeys(pairs)
+        if one in runs and other in runs and one not in (other, UNTRAINED)
+    ]
 
 
 def _difference(

@@ -143,13 +143,14 @@ def _read(path: Path) -> Metrics:
 
 def _conditions(run: Metrics) -> dict[str, Any]:
     """What must be equal in all encoders that are compared."""
-    tasks = run.half("sts") | run.half("transfer")
+    sts, transfer = run.sts or {}, run.transfer or {}
     return {
         "data": run.data,
         "tasks": ", ".join(run.tasks),
         "missing": ", ".join(run.missing) or "none",
-        "counts": {task: one.counts for task, one in tasks.items()},
-        "labels": {task: one.label for task, one in tasks.items()},
+        "pairs": {task: one.pairs for task, one in sts.items()},
+        "rows": {task: one.counts for task, one in transfer.items()},
+        "labels": {task: one.label for half in (sts, transfer) for task, one in half.items()},
         "setting": run.setting,
         "classifier": run.classifier,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipeline.results.bootstrap import LEVEL
@@ -16,37 +16,33 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pipeline.results.bootstrap import Interval
-    from pipeline.results.curves import Curve
+    from pipeline.results.curves import Curves
     from pipeline.results.metrics import HalfName, Metrics
     from pipeline.results.numbers import Difference, Row
     from pipeline.results.runs import Runs
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """All that is shown; the differences come from so many resamples, drawn with this seed."""
+def as_json(
+    runs: Runs, curves: Curves, differences: list[Difference], bootstrap: dict[str, int]
+) -> Any:
+    """Nested plain numbers, rounded so that equal inputs give equal bytes.
 
-    runs: Runs
-    curves: list[Curve]
-    differences: list[Difference]
-    resamples: int
-    seed: int
-
-
-def as_json(comparison: Comparison) -> Any:
-    """Nested plain numbers, rounded so that equal inputs give equal bytes."""
-    runs, run = comparison.runs, any_of(comparison.runs)
+    Args:
+        runs: Of all encoders, in the order of the rows.
+        curves: Likewise.
+        differences: From `numbers.differences`.
+        bootstrap: Its `resamples` and `seed`.
+    """
+    run = any_of(runs)
     content: dict[str, Any] = {"data": run.data, "missing": run.missing}
     if run.sts:
-        content["pairs"] = {task: one.counts for task, one in run.sts.items()}
-        content |= _data_json(run, "sts")
-        content["bootstrap"] = {
-            "resamples": comparison.resamples,
-            "seed": comparison.seed,
-            "level_percent": LEVEL,
+        content |= {
+            "pairs": {task: one.pairs for task, one in run.sts.items()},
+            **_data_json(run, "sts"),
+            "bootstrap": bootstrap | {"level_percent": LEVEL},
+            "objectives": {name: asdict(row) for name, row in rows(runs, "sts").items()},
+            "differences": [asdict(one) for one in differences],
         }
-        content["objectives"] = {name: asdict(row) for name, row in rows(runs, "sts").items()}
-        content["differences"] = [asdict(one) for one in comparison.differences]
     if run.transfer:
         transfer = rows(runs, "transfer")
         content["transfer"] = {
@@ -57,7 +53,7 @@ def as_json(comparison: Comparison) -> Any:
             "objectives": {name: asdict(row) for name, row in transfer.items()},
             "differences": gains(transfer),
         }
-    content["dev"] = {name: asdict(dev) for name, dev in dev_scores(comparison.curves).items()}
+    content["dev"] = {name: asdict(dev) for name, dev in dev_scores(curves).items()}
     return rounded(content)
 
 
@@ -70,9 +66,11 @@ def _data_json(run: Metrics, half: HalfName) -> dict[str, Any]:
     }
 
 
-def as_markdown(comparison: Comparison) -> str:
-    """Captions and tables: scores, intervals where there are any, and dev scores likewise."""
-    runs, run = comparison.runs, any_of(comparison.runs)
+def as_markdown(
+    runs: Runs, curves: Curves, differences: list[Difference], bootstrap: dict[str, int]
+) -> str:
+    """The same as captions and tables: scores, intervals and dev scores, where there are any."""
+    run = any_of(runs)
     blocks = []
     if run.sts:
         what = "Spearman's correlation x 100 of cosine and gold, all pairs of a task together"
@@ -84,21 +82,21 @@ def as_markdown(comparison: Comparison) -> str:
         blocks += [caption, _scores(rows(runs, "transfer"))]
     if run.missing:
         blocks.append(f"Missing, as their data was not there: {', '.join(run.missing)}.")
-    if comparison.differences:
+    if differences:
         blocks.append(
             f"Differences with {LEVEL} % confidence intervals: paired bootstrap over sentence "
-            f"pairs ({comparison.resamples:,} resamples, seed {comparison.seed}), of the seeds "
+            f"pairs ({bootstrap['resamples']:,} resamples, seed {bootstrap['seed']}), of the seeds "
             "that both have. The interval covers the choice of pairs, not the choice of training "
             "seeds."
         )
         pairs = {task: one.pairs for task, one in (run.sts or {}).items()}
-        blocks.append(_differences(comparison.differences, pairs))
-    if comparison.curves:
+        blocks.append(_differences(differences, pairs))
+    if curves:
         blocks.append(
             "Spearman's correlation x 100 on the dev pairs during training: at the last step, and "
             "at the best one, which only labels can find."
         )
-        blocks.append(_dev(comparison.curves))
+        blocks.append(_dev(curves))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -147,7 +145,7 @@ def _reading(found: Interval, pairs: int) -> str:
     return "higher" if found.low > 0 else "lower"
 
 
-def _dev(curves: list[Curve]) -> str:
+def _dev(curves: Curves) -> str:
     lines = [["objective", "last", "best", "last - best"]]
     untrained = untrained_score(curves)
     if untrained is not None:
