@@ -97,8 +97,11 @@ class WrittenStudy:
 
 
 def metrics(name: str, seed: int, score: float) -> dict[str, Any]:
-    task = {"spearman": score, "pairs": 100, "label": "other"}
+    means = dict.fromkeys(("spearman", "pearson", "mean", "weighted_mean"), score)
+    task = means | {"pairs": 100, "label": "other", "subsets": {}}
     return {
+        "encoder": f"{name}-{seed}",
+        "version": "abc",
         "objective": name,
         "seed": seed,
         "data": "sample",
