@@ -1,1 +1,1 @@
-"""Parts of the comparison stage; the stage itself is pipeline/compare.py."""
+"""Metrics of encoders: their schema, how they are read back, compared, laid out and drawn."""

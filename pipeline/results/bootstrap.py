@@ -1,6 +1,6 @@
 """How far a difference of two Spearman correlations depends on the choice of sentence pairs.
 
-A paired bootstrap: each resample draws N of the N pairs with replacement, the same for both
+A paired bootstrap: each resample draws N of the N pairs with replacement, the same for all
 encoders, and correlates cosine and gold anew, ties at their average rank. A resample is a count for
 each pair, so its ranks are running sums of counts over values that are sorted once: nothing is
 sorted again. The interval says nothing about how scores vary over training seeds.
