@@ -54,9 +54,7 @@ def _sts(encoder: str, result: StsResult) -> Table:
 
 
 def _transfer(encoder: str, result: Result) -> Table:
-    shown = Table(
-        title=f"{encoder}: accuracy in %, setting {result.setting}, classifier {result.classifier}"
-    )
+    shown = Table(title=f"{encoder}: accuracy in %, setting {result.setting}, classifier mlp")
     shown.add_column("task")
     for heading in ("accuracy", "F1", "dev accuracy", "rows"):
         shown.add_column(heading, justify="right")

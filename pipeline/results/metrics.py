@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.senteval.benchmark import HALVES
+from pipeline.senteval.tasks import HALVES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +113,7 @@ def _transfer(result: Result) -> dict[str, Any]:
     scores = result.transfer.scores
     return {
         "setting": result.setting,
-        "classifier": result.classifier,
+        "classifier": "mlp",
         "transfer": {score.task: _transfer_task(score) for score in scores},
         "transfer_average": round(result.transfer.average, DIGITS),
         "transfer_average_label": average_label([score.task for score in scores]),
@@ -125,7 +125,7 @@ def _transfer_task(score: TransferScore) -> dict[str, Any]:
         "accuracy": score.accuracy,
         "dev_accuracy": score.dev_accuracy,
         **({} if score.f1 is None else {"f1": score.f1}),
-        "strengths": list(score.strengths),
+        "strengths": list(score.weight_decays),
         "counts": score.counts,
         "label": score.label,
     }

@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.machine.errors import InputError
 from pipeline.results.bootstrap import PairedScores, Ranking, spearman_of_counts
-from pipeline.senteval.benchmark import HALVES
+from pipeline.senteval.tasks import HALVES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

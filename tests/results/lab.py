@@ -13,12 +13,13 @@ import pytest
 from pipeline.compare import main
 from pipeline.results.metrics import Measured, metrics, scores_archive
 from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore, spearman
+from pipeline.senteval.similarity import spearman
+from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferResult, TransferScore
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 
 if TYPE_CHECKING:
-    from pipeline.senteval.classifier import ClassifierName, SettingName
+    from pipeline.senteval.classifier import SettingName
     from pipeline.senteval.known import Label
 
 close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
@@ -40,7 +41,7 @@ def result(tasks: dict[str, int], noise: float, seed: int, label: Label = "other
 
 def transfer_result(accuracies: dict[str, float], label: Label = "other") -> TransferResult:
     scores = [
-        TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label, 1.0, 1.0)
+        TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label)
         for task, accuracy in accuracies.items()
     ]
     missing = [task for task in TRANSFER_TASKS if task not in accuracies]
@@ -62,14 +63,13 @@ class Project:
         tasks: dict[str, int] | None = None,
         transfer: dict[str, float] | None = None,
         setting: SettingName = "fast",
-        classifier: ClassifierName = "mlp",
         data: str = "sample",
         label: Label = "other",
         curve: str | None = CURVE,
     ) -> None:
         found = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
         accuracies = transfer_result(transfer or {}, label)
-        both = Result(found, accuracies, setting, classifier)
+        both = Result(found, accuracies, setting)
         measured = Measured(f"{objective}-{seed}", "abc", objective, seed)
         text = json.dumps(metrics(measured, both, Path(data)))
         self.write(f"metrics/{objective}/{seed}.json", text.encode())
@@ -79,7 +79,7 @@ class Project:
 
     def add_untrained(self, *, noise: float = 6, tasks: dict[str, int] | None = None) -> None:
         found = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
-        both = Result(found, transfer_result({}), "fast", "mlp")
+        both = Result(found, transfer_result({}), "fast")
         text = json.dumps(metrics(Measured("bert-mini", "abc"), both, Path("sample")))
         self.write("metrics/untrained.json", text.encode())
         self.write("scores/untrained.npz", scores_archive(found))

@@ -8,9 +8,9 @@ import numpy as np
 
 from pipeline.results.metrics import Measured, average_label, data_name, metrics
 from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore
+from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferResult, TransferScore
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 from tests.tiny import SAMPLE
 
 MEASURED = Measured("vicreg-1", "abc", "vicreg", 1)
@@ -28,17 +28,15 @@ def task_score(task: str, cosine: list[float]) -> TaskScore:
     )
 
 
-def transfer_score(task: str, accuracy: float, seconds: float = 1) -> TransferScore:
+def transfer_score(task: str, accuracy: float) -> TransferScore:
     return TransferScore(
         task=task,
         accuracy=accuracy,
         dev_accuracy=70.5,
         f1=81.25 if task == "MRPC" else None,
-        strengths=(1e-05,),
+        weight_decays=(1e-05,),
         counts={"train": 4076, "test": 1725},
         label="benchmark",
-        encoding_seconds=seconds,
-        classifier_seconds=seconds,
     )
 
 
@@ -47,7 +45,7 @@ def result(
     transfer: tuple[TransferScore, ...] = (),
     missing: tuple[str, ...] = (),
 ) -> Result:
-    return Result(StsResult(sts, missing), TransferResult(transfer, ()), "test", "mlp")
+    return Result(StsResult(sts, missing), TransferResult(transfer, ()), "test")
 
 
 def test_floats_are_rounded_and_means_are_over_subsets() -> None:

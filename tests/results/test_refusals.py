@@ -39,7 +39,6 @@ def test_no_metrics_and_no_resamples(project: Project, capsys: pytest.CaptureFix
         ({"tasks": {"STS-B": 300, "STS12": 20}}, "evaluate all encoders on the same tasks"),
         ({"data": "senteval"}, "has data senteval, info_nce/1 has sample"),
         ({"setting": "test"}, "has setting test, info_nce/1 has fast"),
-        ({"classifier": "logistic"}, "has classifier logistic, info_nce/1 has mlp"),
         ({"label": "benchmark"}, "'MR': 'benchmark'}, info_nce/1 has {"),
         ({"transfer": {"TREC": 1.0}}, "has tasks STS-B, TREC, info_nce/1 has STS-B, MR"),
         ({"transfer": {}}, "has tasks STS-B, info_nce/1 has STS-B, MR"),

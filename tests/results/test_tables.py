@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pipeline.senteval.sts import STS_TASKS
+from pipeline.senteval.tasks import STS_TASKS
 from tests.results.lab import close, result
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+from pipeline.senteval.tasks import TRANSFER_TASKS
 from tests.results.lab import close
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class TestTransfer:
         assert found["differences"] == {"vicreg_modified": {"TREC": 3.0, "avg": 3.0}}
 
     def test_the_caption_says_setting_and_classifier(self, project: Project) -> None:
-        project.add("info_nce", transfer={"MR": 70.0}, setting="test", classifier="logistic")
+        project.add("info_nce", transfer={"MR": 70.0}, setting="test")
         project.compare()
-        assert "Setting `test`, classifier `logistic`." in project.markdown()
+        assert "Setting `test`, classifier `mlp`." in project.markdown()
         found = project.json()["transfer"]
-        assert (found["setting"], found["classifier"]) == ("test", "logistic")
+        assert (found["setting"], found["classifier"]) == ("test", "mlp")
         assert found["counts"] == {"MR": {"all": 400}}
         assert found["labels"] == {"MR": "other"}
 

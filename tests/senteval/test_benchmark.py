@@ -13,7 +13,6 @@ import torch
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
-from pipeline.senteval.benchmark import measure, read
 from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def test_both_halves_are_scored_on_what_a_folder_has() -> None:
         (result.transfer["MR"].accuracy + result.transfer["TREC"].accuracy) / 2
     )
     assert {score.label for score in result.scores} == {"other"}
-    assert (result.setting, result.classifier) == ("fast", "mlp")
+    assert result.setting == "fast"
     assert len(result.missing) == 11
 
 
@@ -60,16 +59,9 @@ def test_damaged_data_is_refused_before_anything_is_encoded(tmp_path: Path) -> N
         evaluate(never, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("option", "message"),
-    [
-        ({"setting": "tset"}, "setting: unknown setting 'tset'; known: test, fast"),
-        ({"classifier": "svm"}, "classifier: unknown classifier 'svm'; known: mlp, logistic"),
-    ],
-)
-def test_an_unknown_method_is_refused(option: dict[str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        evaluate(never, SAMPLE, **cast("Any", option))
+def test_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(ValueError, match="setting: unknown setting 'tset'; known: test, fast"):
+        evaluate(never, SAMPLE, setting=cast("Any", "tset"))
 
 
 def test_the_callers_random_state_is_left_as_it_was() -> None:
@@ -77,16 +69,6 @@ def test_the_callers_random_state_is_left_as_it_was() -> None:
     evaluate(words, SAMPLE, "STS-B,TREC", setting="fast")
     after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # type: ignore[index]  # noqa: NPY002
     assert after == states
-
-
-def test_who_watches_is_told_each_task_and_all_of_the_classifiers_work() -> None:
-    begun: list[str] = []
-    done: list[float] = []
-    tasks = read(SAMPLE, "STS-B,TREC")
-    assert len(tasks) == 2
-    measure(words, tasks, "fast", "mlp", begin=begun.append, advance=done.append)
-    assert begun == ["STS-B", "TREC"]
-    assert sum(done) == pytest.approx(1)
 
 
 @needs_real_data

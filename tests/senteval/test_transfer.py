@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,17 +10,14 @@ import torch
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
-from pipeline.senteval.classifier import ClassifierName, Method, Setting, SettingName
-from pipeline.senteval.softmax import Training
-from pipeline.senteval.transfer import (
-    TransferResult,
-    score_transfer,
-    transfer_features,
-)
-from pipeline.senteval.transfer_readers import Examples, TransferData, read_transfer
+from pipeline.senteval.classifier import SETTINGS, SettingName
+from pipeline.senteval.readers import Examples
+from pipeline.senteval.softmax import Setting
+from pipeline.senteval.tasks import TransferData, read_transfer
+from pipeline.senteval.transfer import TransferResult, score_transfer, transfer_features
+from tests.real import SAMPLE
 
-SAMPLE = Path(__file__).parents[1] / "sample"
-QUICK = Method(Setting(3, Training("rmsprop", batch_size=16, epoch_size=1, tenacity=1)))
+QUICK = Setting(folds=3, optimizer="rmsprop", batch_size=16, epoch_size=1, patience=1)
 
 
 def letters(sentences: list[str]) -> np.ndarray:
@@ -96,13 +92,9 @@ def test_embeddings_may_be_tensors_or_lists_and_half_precision_is_widened() -> N
 # What is scored
 
 
-@pytest.mark.parametrize(
-    ("setting", "classifier"), [("fast", "mlp"), ("test", "mlp"), ("fast", "logistic")]
-)
-def test_questions_of_the_sample_are_told_apart_better_than_by_chance(
-    setting: SettingName, classifier: ClassifierName
-) -> None:
-    result = evaluate(words, SAMPLE, "TREC", setting, classifier).transfer
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_questions_of_the_sample_are_told_apart_better_than_by_chance(setting: SettingName) -> None:
+    result = evaluate(words, SAMPLE, "TREC", setting).transfer
     assert result.average == result["TREC"].accuracy > 2 * 100 / 6
 
 
