@@ -123,6 +123,11 @@ def _unpack(path: Path, source: str, into: Path) -> None:
     if not kinds:
         allowed = ", ".join(ARCHIVES)
         raise InputError(f"source: {source} is no folder and no archive ending in {allowed}.")
+    if not hasattr(tarfile, "data_filter"):
+        raise InputError(
+            f"source: {source} can be unpacked safely by Python 3.11.4 or newer only; unpack it "
+            "yourself and give the folder."
+        )
     into.mkdir()
     try:
         # Of a .zip file, shutil leaves out unsafe paths and makes no links: it takes no filter.

@@ -97,11 +97,7 @@ def measure(encode: Encode, tasks: Tasks, setting: SettingName) -> Result:
             else:
                 transfer.append(score_transfer(encode, task, SETTINGS[setting]))
     return Result(
-        sts=StsResult(tuple(sts), _of(STS_TASKS, tasks.missing)),
-        transfer=TransferResult(tuple(transfer), _of(TRANSFER_TASKS, tasks.missing)),
-        setting=setting,
+        StsResult(tuple(sts), tuple(task for task in tasks.missing if task in STS_TASKS)),
+        TransferResult(tuple(transfer), tuple(t for t in tasks.missing if t in TRANSFER_TASKS)),
+        setting,
     )
-
-
-def _of(half: tuple[str, ...], missing: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(task for task in missing if task in half)

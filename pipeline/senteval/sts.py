@@ -18,7 +18,6 @@ from pipeline.senteval.similarity import cosine_scores, spearman
 
 if TYPE_CHECKING:
     from pipeline.senteval.known import Label
-    from pipeline.senteval.readers import Pairs
     from pipeline.senteval.similarity import Encode
     from pipeline.senteval.tasks import StsData
 
@@ -92,25 +91,20 @@ def score_sts(encode: Encode, data: StsData) -> TaskScore:
     everything = join_pairs(task, subsets)
     cosine, gold = cosine_scores(encode, everything), everything.gold
     ends = np.cumsum([len(subset) for subset in subsets])
-    parts = np.split(cosine, ends[:-1])
+    scores = {}
+    for subset, part in zip(subsets, np.split(cosine, ends[:-1]), strict=True):
+        if np.ptp(part) == 0:
+            raise InputError(
+                f"{task}/{subset.name}: all {len(subset)} pairs have the same cosine; "
+                "a rank correlation needs at least two: check the encoder."
+            )
+        scores[subset.name] = SubsetScore(spearman(part, subset.gold), len(subset))
     return TaskScore(
         task=task,
         spearman=spearman(cosine, gold),
         pearson=100 * float(stats.pearsonr(cosine, gold).statistic),
-        subsets={
-            subset.name: SubsetScore(_subset_spearman(task, part, subset), len(subset))
-            for subset, part in zip(subsets, parts, strict=True)
-        },
+        subsets=scores,
         cosine=cosine,
         gold=gold,
         label=data.label,
     )
-
-
-def _subset_spearman(task: str, cosine: np.ndarray, subset: Pairs) -> float:
-    if np.ptp(cosine) == 0:
-        raise InputError(
-            f"{task}/{subset.name}: all {len(subset)} pairs have the same cosine; "
-            "a rank correlation needs at least two: check the encoder."
-        )
-    return spearman(cosine, subset.gold)

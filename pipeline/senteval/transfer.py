@@ -97,7 +97,9 @@ def transfer_features(encode: Encode, data: TransferData) -> dict[str, np.ndarra
     Each distinct sentence is encoded once; shorter ones first, so that batches need little padding.
     """
     sides = [side for examples in data.parts.values() for side in examples.sentences]
-    distinct = sorted({sentence for side in sides for sentence in side}, key=_by_length)
+    distinct = sorted(
+        {sentence for side in sides for sentence in side}, key=lambda text: (len(text), text)
+    )
     embeddings = embed(encode, distinct, data.task)
     if np.ptp(embeddings, axis=0).max() <= COLLAPSED_RANGE * np.abs(embeddings).max():
         raise InputError(
@@ -107,17 +109,12 @@ def transfer_features(encode: Encode, data: TransferData) -> dict[str, np.ndarra
     index = {sentence: k for k, sentence in enumerate(distinct)}
     features = {}
     for part, examples in data.parts.items():
-        vectors = [embeddings[[index[one] for one in side]] for side in examples.sentences]
-        features[part] = vectors[0] if len(vectors) == 1 else _pair_features(*vectors)
+        first, *second = ([index[one] for one in side] for side in examples.sentences)
+        features[part] = u = embeddings[first]
+        if second:
+            v = embeddings[second[0]]
+            features[part] = np.concatenate([np.abs(u - v), u * v], axis=1)
     return features
-
-
-def _by_length(sentence: str) -> tuple[int, str]:
-    return len(sentence), sentence
-
-
-def _pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
 def _f1(predictions: np.ndarray, labels: np.ndarray) -> float:

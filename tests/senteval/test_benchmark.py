@@ -13,11 +13,14 @@ import torch
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
+from pipeline.senteval.classifier import SETTINGS
 from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from pipeline.senteval.classifier import SettingName
 
 
 def words(sentences: list[str]) -> np.ndarray:
@@ -33,15 +36,17 @@ def never(sentences: list[str]) -> np.ndarray:
     pytest.fail(f"{len(sentences)} sentences were encoded")
 
 
-def test_both_halves_are_scored_on_what_a_folder_has() -> None:
-    result = evaluate(words, str(SAMPLE), setting="fast")
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_both_halves_are_scored_on_what_a_folder_has(setting: SettingName) -> None:
+    result = evaluate(words, str(SAMPLE), setting=setting)
     assert [score.task for score in result.scores] == ["STS-B", "MR", "TREC"]
     assert result.sts.average == result.sts["STS-B"].spearman
     assert result.transfer.average == pytest.approx(
         (result.transfer["MR"].accuracy + result.transfer["TREC"].accuracy) / 2
     )
     assert {score.label for score in result.scores} == {"other"}
-    assert result.setting == "fast"
+    assert result.transfer["TREC"].accuracy > 2 * 100 / 6  # of chance
+    assert result.setting == setting
     assert len(result.missing) == 11
 
 
