@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def words(sentences: list[str]) -> np.ndarray:
-    """How often words of each of 64 kinds occur, and a constant."""
-    embeddings = np.ones((len(sentences), 65), np.float32)
+    """How often words of each of 256 kinds occur."""
+    embeddings = np.zeros((len(sentences), 256), np.float32)
     for row, sentence in enumerate(sentences):
         for word in sentence.split():
-            embeddings[row, zlib.crc32(word.encode()) % 64] += 1
+            embeddings[row, zlib.crc32(word.encode()) % 256] += 1
     return embeddings
 
 
