@@ -3,9 +3,9 @@
     python benchmarks/senteval.py --encoder DIR --data DIR --outer-folds 1
 
 Others are the plain protocol that our tests compare with, one classifier after the other
-(`unbatched`); scikit-learn's logistic regression with the same folds (`logistic`); and, given the
-path of a checkout, SentEval itself (`senteval`), whose `.cuda()` is made to do nothing. All times
-are of one run on one machine and mean nothing beside those of another.
+(`unbatched`); and, given the path of a checkout, SentEval itself (`senteval`), whose `.cuda()` is
+made to do nothing. All times are of one run on one machine: they mean nothing beside those of
+another.
 """
 
 from __future__ import annotations
@@ -32,50 +32,40 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import StratifiedKFold
 
-from pipeline.senteval.classifier import SETTINGS, Method, classify
-from pipeline.senteval.selection import select
+from pipeline.senteval.classifier import SETTINGS, classify
+from pipeline.senteval.softmax import Setting
+from pipeline.senteval.tasks import TRANSFER_TASKS, TransferData, read_transfer, select
 from pipeline.senteval.transfer import transfer_features
-from pipeline.senteval.transfer_readers import (
-    TRANSFER_FOLDERS,
-    TRANSFER_TASKS,
-    TransferData,
-    read_transfer,
-)
 
 if TYPE_CHECKING:
     from pipeline.senteval.similarity import Encode
 
 ROOT = Path(__file__).parents[1]
 Parts = dict[str, np.ndarray]
-Measure = Callable[[Parts, Parts, Method], float]  # features, labels, method -> accuracy
+Measure = Callable[[Parts, Parts, Setting], float]  # features, labels, setting -> accuracy
 
 
-def ours(features: Parts, labels: Parts, method: Method) -> float:
-    """Folds and strengths together."""
-    return classify(features, labels, method).accuracy
-
-
-def logistic(features: Parts, labels: Parts, method: Method) -> float:
-    """scikit-learn, with SentEval's strengths for it."""
-    return classify(features, labels, dataclasses.replace(method, classifier="logistic")).accuracy
+def ours(features: Parts, labels: Parts, setting: Setting) -> float:
+    """Folds and decays together."""
+    return classify(features, labels, setting).accuracy
 
 
 def seeded(seed: int) -> Measure:
     """Ours, with another seed of the classifiers."""
-    return lambda features, labels, method: ours(
-        features, labels, dataclasses.replace(method, seed=seed)
+    return lambda features, labels, setting: ours(
+        features, labels, dataclasses.replace(setting, seed=seed)
     )
 
 
-def unbatched(features: Parts, labels: Parts, method: Method) -> float:
+def unbatched(features: Parts, labels: Parts, setting: Setting) -> float:
     """The plain protocol, which lives in the tests."""
     sys.path.insert(0, str(ROOT / "tests" / "senteval"))
     plain = importlib.import_module("unbatched")
-    training = dataclasses.asdict(method.setting.training)
-    protocol = plain.Protocol(folds=method.setting.folds, seed=method.seed, **training)
+    names = ("folds", "optimizer", "batch_size", "patience", "epoch_size", "seed")
+    protocol = plain.Protocol(**{name: getattr(setting, name) for name in names})
     pairs = [(features[part].astype(np.float32), labels[part]) for part in features]
     if len(pairs) == 1:
-        outcome = plain.nested(*pairs[0], protocol, method.outer_folds)
+        outcome = plain.nested(*pairs[0], protocol, setting.outer_folds)
     else:
         run = plain.cross_validated if len(pairs) == 2 else plain.validated
         outcome = run(*pairs, protocol)
@@ -93,24 +83,23 @@ def senteval_of(checkout: Path) -> Measure:
     warnings.filterwarnings("ignore", message="volatile was removed")
     validation: Any = importlib.import_module("senteval.tools.validation")
 
-    def measure(features: Parts, labels: Parts, method: Method) -> float:
-        training = method.setting.training
+    def measure(features: Parts, labels: Parts, setting: Setting) -> float:
         classifier = {
             "nhid": 0,
-            "optim": training.optimizer,
-            "batch_size": training.batch_size,
-            "tenacity": training.tenacity,
-            "epoch_size": training.epoch_size,
+            "optim": setting.optimizer,
+            "batch_size": setting.batch_size,
+            "tenacity": setting.patience,
+            "epoch_size": setting.epoch_size,
         }
         config = {
             "nclasses": int(max(one.max() for one in labels.values())) + 1,
-            "seed": method.seed,
+            "seed": setting.seed,
             "usepytorch": True,
-            "kfold": method.setting.folds,
+            "kfold": setting.folds,
             "classifier": classifier,
         }
         validation.StratifiedKFold = _first_outer_folds(
-            method.outer_folds if "all" in features else None
+            setting.outer_folds if "all" in features else None
         )
         x = {part: one.astype(np.float32) for part, one in features.items()}
         if "all" in x:
@@ -162,22 +151,22 @@ def word_vectors(width: int) -> Encode:
     return encode
 
 
-def timed(measure: Measure, features: Parts, labels: Parts, method: Method) -> dict[str, float]:
+def timed(measure: Measure, features: Parts, labels: Parts, setting: Setting) -> dict[str, float]:
     """Wall time in seconds, and the accuracy."""
     start = time.perf_counter()
-    accuracy = measure(features, labels, method)
+    accuracy = measure(features, labels, setting)
     return {"seconds": time.perf_counter() - start, "accuracy": accuracy}
 
 
 def measure_task(
-    data: TransferData, encode: Encode, measures: dict[str, Measure], method: Method
+    data: TransferData, encode: Encode, measures: dict[str, Measure], setting: Setting
 ) -> dict[str, dict[str, float]]:
     """Each measure's time and accuracy on one task, and the time of encoding."""
     start = time.perf_counter()
     features = transfer_features(encode, data)
     row = {"encoding": {"seconds": time.perf_counter() - start}}
     labels = {part: examples.labels for part, examples in data.parts.items()}
-    return row | {name: timed(one, features, labels, method) for name, one in measures.items()}
+    return row | {name: timed(one, features, labels, setting) for name, one in measures.items()}
 
 
 def table(rows: dict[str, dict[str, dict[str, float]]], title: str) -> Table:
@@ -214,17 +203,17 @@ def main() -> None:
         from pipeline.encoder.encoder import SentenceEncoder  # noqa: PLC0415 - slow, and not always needed
 
         encode = SentenceEncoder.load(options.encoder, device="cpu").encode
-    known: dict[str, Measure] = {"ours": ours, "logistic": logistic, "unbatched": unbatched}
+    known: dict[str, Measure] = {"ours": ours, "unbatched": unbatched}
     if options.senteval:
         known["senteval"] = senteval_of(options.senteval)
     names = ["ours", *options.against.split(","), *(["senteval"] if options.senteval else [])]
     measures = {name: known[name] for name in names if name}
     measures |= {f"seed {seed}": seeded(seed) for seed in options.seeds}
-    method = Method(SETTINGS[options.setting], outer_folds=options.outer_folds)
-    present, _ = select(options.data, options.tasks.split(","), TRANSFER_FOLDERS)
+    setting = dataclasses.replace(SETTINGS[options.setting], outer_folds=options.outer_folds)
+    present, _ = select(options.data, options.tasks.split(","))
     rows = {}
     for task in present:
-        rows[task] = measure_task(read_transfer(options.data, task), encode, measures, method)
+        rows[task] = measure_task(read_transfer(options.data, task), encode, measures, setting)
         print(f"{task}: {json.dumps(rows[task])}", file=sys.stderr, flush=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     title = (
@@ -248,7 +237,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tasks", default=",".join(TRANSFER_TASKS))
     parser.add_argument("--setting", choices=list(SETTINGS), default="test")
     parser.add_argument("--outer-folds", type=int, help="of nested tasks; all if not given")
-    parser.add_argument("--against", default="unbatched,logistic", help="others, or nothing")
+    parser.add_argument("--against", default="unbatched", help="others, or nothing")
     parser.add_argument("--seeds", type=int, nargs="*", default=[], help="more seeds of ours")
     parser.add_argument("--senteval", type=Path, help="checkout of SentEval to run as well")
     parser.add_argument("--threads", type=int, help="that torch may use")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from rich.console import Console
+from tqdm import tqdm
 
 from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.folder import Pooling
@@ -22,20 +23,20 @@ from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
-from pipeline.results.evaluate_progress import Display
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import metrics, scores_archive
-from pipeline.senteval.benchmark import measure, read
-from pipeline.senteval.classifier import SETTINGS, ClassifierName
+from pipeline.senteval.benchmark import measure
+from pipeline.senteval.classifier import SETTINGS
 from pipeline.senteval.graded_pairs import read_dev, without
+from pipeline.senteval.tasks import read
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     import numpy as np
 
-    from pipeline.senteval.benchmark import Result, Tasks
+    from pipeline.senteval.benchmark import Result
+    from pipeline.senteval.tasks import Tasks
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -56,8 +57,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--tasks", default="sts", help=tasks)
     setting = "of the transfer tasks: test (the default), as papers report, or fast"
     add("--setting", choices=tuple(SETTINGS), default="test", help=setting)
-    classifier = "likewise: mlp (the default), as papers report, or scikit-learn's logistic"
-    add("--classifier", choices=get_args(ClassifierName), default="mlp", help=classifier)
     add("--out", type=Path, required=True, help="JSON file of the metrics")
     add("--scores", type=Path, help=".npz file of all cosines and gold scores")
     add("--batch-size", type=whole_number(1), default=64, help="sentences at a time")
@@ -91,18 +90,11 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespace) -> Result:
-    def encode(sentences: list[str], progress: Callable[[int], None]) -> np.ndarray:
-        return encoder.encode(sentences, options.batch_size, progress)
+    def encode(sentences: list[str]) -> np.ndarray:
+        with tqdm(total=len(sentences), desc="sentences", leave=False, disable=None) as progress:
+            return encoder.encode(sentences, options.batch_size, progress.update)
 
-    with Display(encode, len(chosen)) as display:
-        return measure(
-            display.encode,
-            chosen,
-            options.setting,
-            options.classifier,
-            begin=display.begin,
-            advance=display.advance,
-        )
+    return measure(encode, chosen, options.setting)
 
 
 def _unseen(chosen: Tasks, options: argparse.Namespace) -> Tasks:

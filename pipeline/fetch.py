@@ -10,23 +10,41 @@ are taken. The folder appears whole or not at all.
 
 from __future__ import annotations
 
-import os
+import gzip
+import lzma
 import shutil
+import tarfile
+import zipfile
+import zlib
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pipeline.data import hub
 from pipeline.machine.errors import InputError
 from pipeline.machine.stage import parser, run_stage
-from pipeline.senteval.benchmark import FOLDERS
-from pipeline.senteval.known import check
-from pipeline.senteval.selection import select
-from pipeline.senteval.sources import ARCHIVES, task_files
+from pipeline.senteval.known import check, known_files
+from pipeline.senteval.tasks import FOLDERS, select
 
 if TYPE_CHECKING:
     import argparse
 
     from pipeline.senteval.known import Label
+
+ARCHIVES = {".tar": "tar", ".tar.gz": "gztar", ".tgz": "gztar", ".tar.xz": "xztar", ".zip": "zip"}
+PATHS = [file.path for files in known_files().values() for file in files]
+
+_DAMAGES = (
+    shutil.ReadError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zlib.error,
+    EOFError,
+    KeyError,  # tarfile's word for a hard link to what the archive lacks
+    NotImplementedError,  # zipfile's word for a compression that it does not know
+)
 
 
 def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Label]:
@@ -46,17 +64,23 @@ def fetch(source: str, out: Path, revision: str | None = None) -> dict[str, Labe
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InputError(f"out: {out} is already there; remove it or name another folder.")
     path = _located(source, revision)
-    unfinished = out.with_name(f".{out.name}.{os.getpid()}.unfinished")
-    try:
-        _copy(path, source, unfinished)
-        present, _ = select(unfinished, tuple(FOLDERS), FOLDERS)
-        labels = {task: check(unfinished, task) for task in present}
-        unfinished.replace(out)
-    except InputError as error:
-        # The reader knows the source, not the place where it is unpacked.
-        raise InputError(str(error).replace(str(unfinished), source)) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as scratch:
+        unpacked, copied = Path(scratch) / "unpacked", Path(scratch) / "copied"
+        if path.is_dir():
+            inner = path / "downstream"
+            root = _root(inner if inner.is_dir() else path, "", source)
+        else:
+            _unpack(path, source, unpacked)
+            root = _root(unpacked, "**/", source)
+        _copy(root, copied)
+        try:
+            present, _ = select(copied, tuple(FOLDERS))
+            labels = {task: check(copied, task) for task in present}
+        except InputError as error:
+            # The reader knows the source, not the place where it is unpacked.
+            raise InputError(str(error).replace(str(copied), source)) from error
+        copied.replace(out)
     return labels
 
 
@@ -94,19 +118,69 @@ def _located(source: str, revision: str | None) -> Path:
     return Path(source)
 
 
-def _copy(path: Path, source: str, target: Path) -> None:
-    with task_files(path, source) as files:
-        for name, opener in files.items():
-            copy = target / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                stream = opener()
-            except KeyError:  # tarfile's word for a link to what the archive lacks
-                stream = None
-            if stream is None:
-                raise InputError(f"source: {source} holds {name!r}, a link to no file in it.")
-            with stream, copy.open("wb") as written:
-                shutil.copyfileobj(stream, written)
+def _unpack(path: Path, source: str, into: Path) -> None:
+    kinds = [kind for ending, kind in ARCHIVES.items() if source.lower().endswith(ending)]
+    if not kinds:
+        allowed = ", ".join(ARCHIVES)
+        raise InputError(f"source: {source} is no folder and no archive ending in {allowed}.")
+    if not hasattr(tarfile, "data_filter"):
+        raise InputError(
+            f"source: {source} can be unpacked safely by Python 3.11.4 or newer only; unpack it "
+            "yourself and give the folder."
+        )
+    into.mkdir()
+    try:
+        # Of a .zip file, shutil leaves out unsafe paths and makes no links: it takes no filter.
+        shutil.unpack_archive(path, into, kinds[0], filter=None if kinds == ["zip"] else "data")
+    except tarfile.FilterError as error:
+        raise InputError(f"source: {source} holds {_unsafe(error)}.") from error
+    except _DAMAGES as error:
+        reason = str(error).partition("\n")[0].rstrip(".:")
+        raise InputError(
+            f"source: {source} is damaged or cut short ({reason}); fetch it again."
+        ) from error
+    except RuntimeError as error:  # zipfile's word for encrypted content
+        raise InputError(
+            f"source: {source} needs a password; give an archive without one."
+        ) from error
+
+
+def _unsafe(error: tarfile.FilterError) -> str:
+    member = error.tarinfo
+    if isinstance(error, tarfile.SpecialFileError):
+        return f"{member.name!r}, a device; nothing was unpacked"
+    link = f"a link to {member.linkname!r}, " if member.linkname else ""
+    return (
+        f"{member.name!r}, {link}which lies outside of the archive; "
+        "it is not to be trusted and nothing was unpacked"
+    )
+
+
+def _root(folder: Path, depth: str, source: str) -> Path:
+    """The one place that holds tasks: the folder itself or, with the depth `**/`, one below it."""
+    roots = {file.parents[path.count("/")] for path in PATHS for file in folder.glob(depth + path)}
+    if not roots:
+        raise InputError(
+            f"source: {source} holds none of the fourteen tasks; it must have files such as "
+            f"{PATHS[0]} or MR/rt-polarity.pos, in SentEval's layout."
+        )
+    if len(roots) > 1:
+        places = ", ".join(sorted(f"{root.relative_to(folder)}/" for root in roots))
+        raise InputError(
+            f"source: {source} holds tasks in several places ({places}); "
+            "unpack it and give one of these folders."
+        )
+    return roots.pop()
+
+
+def _copy(root: Path, target: Path) -> None:
+    """What lies in the tasks' folders: files of scores and sentences, licences, whatever else."""
+    for folder in {path.partition("/")[0] for path in PATHS}:  # MR, STS, SST, ...
+        for file in (root / folder).rglob("*"):
+            if file.is_file() and not file.name.startswith("._"):
+                copy = target / file.relative_to(root)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
 
 
 def _parser() -> argparse.ArgumentParser:

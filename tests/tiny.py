@@ -138,7 +138,6 @@ SETTINGS: dict[str, Any] = {
         "data": str(SAMPLE),
         "tasks": "sts,transfer",
         "setting": "fast",
-        "classifier": "mlp",
         "batch_size": 64,
     },
     "compare": {"baseline": "info_nce", "resamples": 100, "seed": 1},

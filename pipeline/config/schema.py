@@ -11,8 +11,8 @@ from pydantic import Field, field_validator
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.settings import Listed, Settings, unknown
 from pipeline.objectives import OBJECTIVES, Objective
-from pipeline.senteval.benchmark import FOLDERS, HALVES
-from pipeline.senteval.classifier import ClassifierName, SettingName
+from pipeline.senteval.classifier import SettingName
+from pipeline.senteval.tasks import FOLDERS, HALVES
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
 Compile = Literal["auto", "on", "off"]
@@ -75,7 +75,6 @@ class EvaluateParams(Settings):
     data: str
     tasks: str
     setting: SettingName
-    classifier: ClassifierName
     batch_size: int = Field(ge=1, description="sentences")
 
     @field_validator("tasks")

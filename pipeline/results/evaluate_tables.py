@@ -26,7 +26,7 @@ def tables(encoder: str, result: Result) -> list[Table]:
         _add_average(table, [score.task for score in scores], result.sts.average)
         shown.append(table)
     if accuracies := result.transfer.scores:
-        how = f"setting {result.setting}, classifier {result.classifier}"
+        how = f"setting {result.setting}, classifier mlp"
         title = f"{encoder}: accuracy in %, {how}"
         table = _table(title, "accuracy", "F1", "dev accuracy", "rows")
         for one in accuracies:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from pipeline.encoder.record import Origin
-from pipeline.senteval.benchmark import HALVES, Result
+from pipeline.senteval.benchmark import Result
 from pipeline.senteval.known import Label
 from pipeline.senteval.sts import StsResult
+from pipeline.senteval.tasks import HALVES
 
 HalfName = Literal["sts", "transfer"]
 
@@ -58,7 +59,10 @@ class TransferMetrics(_Part):
     accuracy: float
     dev_accuracy: float
     f1: float | None = None
-    strengths: tuple[float, ...]
+    strengths: tuple[float, ...] = Field(
+        validation_alias=AliasChoices("strengths", "weight_decays"),
+        description="weight decays, by the name that committed files have",
+    )
     counts: dict[str, int]  # rows of each part
     label: Label
 
@@ -129,7 +133,7 @@ def metrics(encoder: str, version: str, origin: Origin, result: Result, data: Pa
     if transfer := result.transfer.scores:
         figures |= {
             "setting": result.setting,
-            "classifier": result.classifier,
+            "classifier": "mlp",
             "transfer": {score.task: score for score in transfer},
             "transfer_average": result.transfer.average,
             "transfer_average_label": average_label([score.task for score in transfer]),

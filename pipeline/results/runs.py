@@ -49,8 +49,8 @@ def read_runs(
             if here != expected[what]:
                 raise InputError(
                     f"metrics: {path} has {what} {here}, {place(first)} has {expected[what]}; "
-                    "evaluate all encoders on the same tasks of the same data, with the same "
-                    "setting and classifier."
+                    "evaluate all encoders on the same tasks of the same data in the same "
+                    "setting."
                 )
         runs.setdefault(str(run.objective), []).append(run)
     return runs
@@ -152,5 +152,4 @@ def _conditions(run: Metrics) -> dict[str, Any]:
         "rows": {task: one.counts for task, one in transfer.items()},
         "labels": {task: one.label for half in (sts, transfer) for task, one in half.items()},
         "setting": run.setting,
-        "classifier": run.classifier,
     }

@@ -1,4 +1,4 @@
-"""Both halves of the benchmark: tasks are chosen by name, read, and then scored.
+"""Both halves of the benchmark, for any model.
 
 How a task is scored stands in `sts` and `transfer`.
 """
@@ -7,43 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from pipeline.machine.errors import InputError
-from pipeline.senteval.classifier import SETTINGS, ClassifierName, Method, SettingName
-from pipeline.senteval.graded_pairs import read_table
-from pipeline.senteval.selection import select
+from tqdm import tqdm
+
+from pipeline.senteval.classifier import SETTINGS, SettingName
 from pipeline.senteval.sts import StsResult, score_sts
-from pipeline.senteval.sts_tasks import STS_FOLDERS, STS_TASKS, StsData, read_sts
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, StsData, read
 from pipeline.senteval.transfer import TransferResult, score_transfer
-from pipeline.senteval.transfer_readers import (
-    TRANSFER_FOLDERS,
-    TRANSFER_TASKS,
-    TransferData,
-    read_transfer,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pipeline.senteval.similarity import Encode
     from pipeline.senteval.sts import TaskScore
+    from pipeline.senteval.tasks import Tasks
     from pipeline.senteval.transfer import TransferScore
-
-FOLDERS = STS_FOLDERS | TRANSFER_FOLDERS
-HALVES = {"sts": STS_TASKS, "transfer": TRANSFER_TASKS}
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """Data of the tasks that can run, and the names of those that were asked for in vain."""
-
-    sts: tuple[StsData, ...]
-    transfer: tuple[TransferData, ...]
-    missing: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.sts) + len(self.transfer)
 
 
 @dataclass(frozen=True)
@@ -54,13 +33,11 @@ class Result:
         sts: Correlations x 100.
         transfer: Accuracies in percent.
         setting: With which transfer tasks were scored.
-        classifier: Likewise.
     """
 
     sts: StsResult
     transfer: TransferResult
     setting: SettingName
-    classifier: ClassifierName
 
     @property
     def scores(self) -> tuple[TaskScore | TransferScore, ...]:
@@ -78,7 +55,6 @@ def evaluate(
     data: Path | str,
     tasks: str | Sequence[str] = "sts,transfer",
     setting: SettingName = "test",
-    classifier: ClassifierName = "mlp",
 ) -> Result:
     """Measures any model on the tasks whose data is there.
 
@@ -93,81 +69,35 @@ def evaluate(
         tasks: `sts`, `transfer` and names of tasks, in a list or with commas between; a table has
             `sts` only.
         setting: Of the transfer tasks: `test` is slower, and what papers report; or `fast`.
-        classifier: Of the transfer tasks: `mlp`, as papers report, or scikit-learn's `logistic`.
 
     Raises:
         InputError: No task has data, the data of one is incomplete or malformed, or embeddings are
             useless: not finite, zero or all alike.
-        ValueError: Setting or classifier is unknown.
+        ValueError: The setting is unknown.
     """
-    _check_method(setting, classifier)
-    return measure(encode, read(Path(data), tasks), setting, classifier)
+    if setting not in SETTINGS:
+        raise ValueError(f"setting: unknown setting {setting!r}; known: {', '.join(SETTINGS)}.")
+    return measure(encode, read(Path(data), tasks), setting)
 
 
-def read(data: Path, tasks: str | Sequence[str]) -> Tasks:
-    """Checks and reads all files, so that bad data fails before anything is encoded.
-
-    A table of graded pairs is one task of the name of its file.
-
-    Raises:
-        InputError: No task has data, or the data of one is incomplete or malformed.
-    """
-    names = [name.strip() for name in tasks.split(",")] if isinstance(tasks, str) else tasks
-    if data.is_file():
-        if set(names) != {"sts"}:
-            raise InputError(
-                f"tasks: {data} is a table of graded pairs, on which only sts can be measured, got "
-                f"{', '.join(names)}; give SentEval's folder for other tasks."
-            )
-        return Tasks((StsData(data.stem, "other", read_table(data)),), (), ())
-    present, missing = select(data, names, FOLDERS, HALVES)
-    return Tasks(
-        sts=tuple(read_sts(data, task) for task in present if task in STS_TASKS),
-        transfer=tuple(read_transfer(data, task) for task in present if task in TRANSFER_TASKS),
-        missing=missing,
-    )
-
-
-def measure(  # noqa: PLR0913 - three say what is measured and how, two who watches
-    encode: Encode,
-    tasks: Tasks,
-    setting: SettingName,
-    classifier: ClassifierName,
-    *,
-    begin: Callable[[str], None] = lambda _: None,
-    advance: Callable[[float], None] | None = None,
-) -> Result:
-    """Scores what was read.
+def measure(encode: Encode, tasks: Tasks, setting: SettingName) -> Result:
+    """Scores what was read, and shows the progress on a terminal.
 
     Args:
         encode: Gives a (number of sentences, D) array for a list of sentences.
         tasks: From `read`.
         setting: Of the transfer tasks.
-        classifier: Likewise.
-        begin: Told each task's name before its sentences are encoded.
-        advance: Told the share of a transfer task's classifiers whenever some are done.
     """
-    method = Method(SETTINGS[setting], classifier)
     sts, transfer = [], []
-    for one in tasks.sts:
-        begin(one.task)
-        sts.append(score_sts(encode, one))
-    for other in tasks.transfer:
-        begin(other.task)
-        transfer.append(score_transfer(encode, other, method, advance))
-    missing = [tuple(task for task in tasks.missing if task in half) for half in HALVES.values()]
+    with tqdm([*tasks.sts, *tasks.transfer], unit="task", disable=None) as progress:
+        for task in progress:
+            progress.set_description(task.task)
+            if isinstance(task, StsData):
+                sts.append(score_sts(encode, task))
+            else:
+                transfer.append(score_transfer(encode, task, SETTINGS[setting]))
     return Result(
-        sts=StsResult(tuple(sts), missing[0]),
-        transfer=TransferResult(tuple(transfer), missing[1]),
-        setting=setting,
-        classifier=classifier,
+        StsResult(tuple(sts), tuple(task for task in tasks.missing if task in STS_TASKS)),
+        TransferResult(tuple(transfer), tuple(t for t in tasks.missing if t in TRANSFER_TASKS)),
+        setting,
     )
-
-
-def _check_method(setting: str, classifier: str) -> None:
-    for what, given, known in (
-        ("setting", setting, tuple(SETTINGS)),
-        ("classifier", classifier, get_args(ClassifierName)),
-    ):
-        if given not in known:
-            raise ValueError(f"{what}: unknown {what} {given!r}; known: {', '.join(known)}.")

@@ -5,7 +5,7 @@
 
 A `.csv` file quotes as spreadsheets do; in a `.tsv` file tabs end columns and nothing is quoted.
 Scores may have any range. A column `split` may say which pairs are `dev`, for scores during
-training; other columns are ignored. SentEval's files are read in sts_files.py.
+training; other columns are ignored.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pipeline.machine.errors import InputError
-from pipeline.senteval.sts_files import (
-    Pairs,
+from pipeline.senteval.known import check_folder
+from pipeline.senteval.readers import (
     is_sts_benchmark,
+    join_pairs,
     make_pairs,
     read_score,
     read_sts_benchmark,
-    read_sts_benchmark_file,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pipeline.senteval.readers import Pairs
 
 COLUMNS = ("sentence1", "sentence2", "score")
 KINDS = (".csv", ".tsv")
@@ -62,21 +62,12 @@ def read_dev(path: Path) -> Pairs:
         InputError: the file is missing, malformed, or holds too little.
     """
     if path.is_dir():
-        return read_sts_benchmark(path, "dev")
+        check_folder(path)
+        return read_sts_benchmark(path / "STS" / "STSBenchmark" / "sts-dev.csv")
     if is_sts_benchmark(path):
-        return read_sts_benchmark_file(path)
+        return read_sts_benchmark(path)
     subsets = {pairs.name: pairs for pairs in read_table(path)}
-    return subsets["dev"] if "dev" in subsets else join(path.stem, tuple(subsets.values()))
-
-
-def join(name: str, subsets: tuple[Pairs, ...]) -> Pairs:
-    """All pairs of some subsets, one after the other."""
-    return Pairs(
-        name,
-        tuple(sentence for pairs in subsets for sentence in pairs.first),
-        tuple(sentence for pairs in subsets for sentence in pairs.second),
-        np.concatenate([pairs.gold for pairs in subsets]),
-    )
+    return subsets["dev"] if "dev" in subsets else join_pairs(path.stem, list(subsets.values()))
 
 
 def without(subsets: tuple[Pairs, ...], known: Pairs, path: Path) -> tuple[Pairs, ...]:

@@ -1,12 +1,11 @@
 """Whether a folder holds the published benchmark: files, line counts and checksums of its 14 sets.
 
 `known.tsv` holds the figures. Other data is not wrong, it is only not the benchmark; a published
-file that was cut short is wrong. Nothing is parsed here.
+file that was cut short is wrong.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from dataclasses import dataclass
 from functools import cache
@@ -47,14 +46,26 @@ class KnownFile:
 @cache
 def known_files() -> dict[str, tuple[KnownFile, ...]]:
     """The published files of each task, in the order in which tasks are reported."""
-    files: dict[str, tuple[KnownFile, ...]] = {}
     table = Path(__file__).with_name("known.tsv").read_text(encoding="ascii")
-    for task, needed, path, lines, sha256, head in list(
-        csv.reader(table.splitlines(), "excel-tab")
-    )[1:]:
+    files: dict[str, tuple[KnownFile, ...]] = {}
+    for line in table.splitlines()[1:]:
+        task, needed, path, lines, sha256, head = line.split("\t")
         file = KnownFile(path, needed == "yes", int(lines), sha256, head)
         files[task] = (*files.get(task, ()), file)
     return files
+
+
+def check_folder(data: Path) -> None:
+    """Refuses what is not SentEval's `downstream` folder, and names that where it lies below.
+
+    Raises:
+        InputError: `data` is no folder, or the tasks' folders are in `downstream` below it.
+    """
+    inner = data / "downstream"
+    if not data.is_dir():
+        raise InputError(f"data: {data} is not a folder; give SentEval's `downstream` folder.")
+    if not (data / "STS").is_dir() and (inner / "STS").is_dir():
+        raise InputError(f"data: {data} holds no STS/, but {inner} does; give {inner}.")
 
 
 def check(data: Path, task: str) -> Label:

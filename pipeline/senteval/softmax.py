@@ -1,129 +1,201 @@
-"""Many softmax regressions at once: folds and regularization strengths as one batched problem.
+"""Many softmax regressions at once: folds and weight decays as one batched problem.
 
 SentEval trains hundreds of small classifiers on parts of one feature matrix, each seeded anew.
 Three facts make them one problem. Classifiers with equally many training rows draw the same
-permutations. Those of one fold see the same minibatches whatever their strength, so a minibatch is
-gathered once for all strengths. The gradient of the mean cross-entropy has a closed form,
-(softmax - onehot)^T X / B. Early stopping stays each classifier's own: a finished one leaves.
-Groups of folds that fill a cache are spread over as many threads as torch may use, one each.
-
-Which folds and strengths to compare is decided in `classifier`; no features are made here. It runs
-on the CPU: there the minibatches come from cache.
+permutations. Those of one fold see the same minibatches whatever their decay, so a minibatch is
+gathered once for all decays. The gradient of the mean cross-entropy has a closed form,
+(softmax - onehot)^T X / B. Early stopping stays each classifier's own: what a finished one learns
+later is not looked at. Groups of folds that fill a cache are spread over as many threads as torch
+may use, one each. It runs on the CPU: there the minibatches come from cache.
 """
 
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import torch
-
-from pipeline.senteval.early_stopping import EarlyStopping
-from pipeline.senteval.optimizers import OPTIMIZERS
-from pipeline.senteval.rows import Fitted
+from tqdm import tqdm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch import Tensor
-
-    from pipeline.senteval.optimizers import Optimizer, OptimizerName
-    from pipeline.senteval.rows import Fold, Rows
 
 MAX_EPOCHS = 200  # SentEval starts another group of epochs while no more than these have run
 HELD_OUT = 0.05  # SentEval's part for early stopping where no validation rows are given
 CACHE_BYTES = 512 * 1024  # one minibatch of all folds: it must still be in cache when it is used
+COLUMN_MULTIPLE = 16  # makes every row start at a cache line
+
+OPTIMIZERS = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}
 
 
 @dataclass(frozen=True)
-class Training:
-    """How each classifier is trained.
+class Setting:
+    """What a score depends on besides the features.
 
     Attributes:
+        folds: Of cross-validation.
         optimizer: torch's Adam or RMSprop with their default rates; decay is part of the gradient.
         batch_size: Rows of a minibatch; an epoch's last one may be smaller.
         epoch_size: Epochs between two looks at the validation accuracy.
-        tenacity: Looks without a new best, in all and not in a row, that training survives.
+        patience: Looks without a new best, in all and not in a row, that training survives:
+            SentEval's tenacity.
+        seed: Of initial weights, held-out rows and permutations, the same for every classifier.
+        double: Whether to compute in float64.
+        outer_folds: Nested cross-validation ends after so many folds; None for all of them.
     """
 
-    optimizer: OptimizerName
+    folds: int
+    optimizer: Literal["adam", "rmsprop"]
     batch_size: int
     epoch_size: int
-    tenacity: int
+    patience: int
+    seed: int = 1111
+    double: bool = False
+    outer_folds: int | None = None
 
 
-def fit(
-    rows: Rows,
-    folds: Sequence[Fold],
-    training: Training,
-    seed: int,
-    advance: Callable[[int], None] | None = None,
-) -> list[Fitted]:
+@dataclass(frozen=True)
+class Rows:
+    """The matrix that all classifiers of a task share.
+
+    Attributes:
+        matrix: (N, columns): features, a column of ones for the bias, zeros up to a round width.
+        labels: (N,) classes, counted from 0.
+        features: How many of the columns are features.
+        classes: How many classes there are.
+    """
+
+    matrix: Tensor
+    labels: Tensor
+    features: int
+    classes: int
+
+    @classmethod
+    def of(cls, features: np.ndarray, labels: np.ndarray, dtype: torch.dtype) -> Rows:
+        """Lays out features (N, D) and labels (N,) in the precision to train in."""
+        count, width = features.shape
+        columns = math.ceil((width + 1) / COLUMN_MULTIPLE) * COLUMN_MULTIPLE
+        matrix = torch.zeros(count, columns, dtype=dtype)
+        matrix[:, :width] = torch.from_numpy(features)
+        matrix[:, width] = 1
+        return cls(matrix, torch.from_numpy(labels).long(), width, int(labels.max()) + 1)
+
+    def initial_weights(self, seed: int) -> Tensor:
+        """Weights (C, columns) as `torch.nn.Linear` draws them after seeding with `seed`."""
+        generator = torch.Generator().manual_seed(seed)
+        linear = torch.empty(self.classes, self.features)
+        torch.nn.init.kaiming_uniform_(linear, a=math.sqrt(5), generator=generator)
+        bound = 1 / math.sqrt(self.features)
+        weights = torch.zeros(self.classes, self.matrix.shape[1])
+        weights[:, : self.features] = linear
+        weights[:, self.features].uniform_(-bound, bound, generator=generator)
+        return weights.to(self.matrix.dtype)
+
+    def predict(self, weights: Tensor, indices: np.ndarray) -> np.ndarray:
+        """Most probable classes (S, n) of the rows with these indices, for (S, C, columns)."""
+        decays, classes, columns = weights.shape
+        logits = self.matrix[torch.from_numpy(indices)] @ weights.view(-1, columns).T
+        predictions: np.ndarray = logits.view(-1, decays, classes).argmax(dim=2).T.numpy()
+        return predictions
+
+    def accuracy(self, predictions: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Share of correct predictions (..., n) of the rows with these indices: (...)."""
+        hits = predictions == self.labels.numpy()[indices]
+        shares: np.ndarray = hits.mean(axis=-1)
+        return shares
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What S classifiers train on.
+
+    Attributes:
+        train: Indices of rows.
+        dev: Indices of rows to validate on; None to hold some of `train` out.
+        weight_decays: One for each classifier.
+    """
+
+    train: np.ndarray
+    dev: np.ndarray | None
+    weight_decays: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fold's classifiers: weights (S, C, columns) and their validation accuracy (S,)."""
+
+    weights: Tensor
+    dev_accuracy: np.ndarray
+
+
+def fit(rows: Rows, folds: Sequence[Fold], setting: Setting) -> list[Fitted]:
     """Trains every classifier as if it were alone and numpy and torch were seeded before.
 
     Args:
-        rows: What the row numbers of the folds stand for.
-        folds: All with equally many strengths.
-        training: How to train.
-        seed: Of initial weights, held-out rows and permutations, the same for every classifier.
-        advance: Told the number of folds whenever some are done.
+        rows: What the indices of the folds stand for.
+        folds: All with equally many decays.
+        setting: How to train.
     """
-    groups = sorted(_together(rows, folds, training.batch_size), key=len, reverse=True)
+    groups = sorted(_together(rows, folds, setting.batch_size), key=len, reverse=True)
     fitted: dict[int, Fitted] = {}
+
+    def fit_group(indices: list[int]) -> list[Fitted]:
+        return _fit_together(rows, [folds[k] for k in indices], setting)
+
     threads = torch.get_num_threads()
     try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            jobs = {}
-            for numbers in groups:
-                group = [folds[k] for k in numbers]
-                jobs[pool.submit(_fit_together, rows, group, training, seed)] = numbers
-            for job in as_completed(jobs):
-                fitted |= zip(jobs[job], job.result(), strict=True)
-                if advance:
-                    advance(len(jobs[job]))
+        with (
+            ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool,
+            tqdm(total=len(folds), desc="folds", leave=False, disable=None) as progress,
+        ):
+            for indices, group in zip(groups, pool.map(fit_group, groups), strict=True):
+                fitted |= zip(indices, group, strict=True)
+                progress.update(len(indices))
     finally:
         torch.set_num_threads(threads)  # what the workers set is the default of later threads
     return [fitted[k] for k in range(len(folds))]
 
 
 def _together(rows: Rows, folds: Sequence[Fold], batch_size: int) -> Iterator[list[int]]:
-    """Numbers of the folds that are trained as one: equally long, and no more than fit a cache."""
+    """Indices of the folds that are trained as one: equally long, and no more than fit a cache."""
     minibatch = batch_size * rows.matrix.shape[1] * rows.matrix.element_size()
     most = max(1, CACHE_BYTES // minibatch)
     alike: dict[tuple[int, bool], list[int]] = {}
-    for number, fold in enumerate(folds):
-        alike.setdefault((len(fold.train), fold.dev is None), []).append(number)
-    for numbers in alike.values():
-        parts = math.ceil(len(numbers) / most)
-        yield from (numbers[part::parts] for part in range(parts))
+    for index, fold in enumerate(folds):
+        alike.setdefault((len(fold.train), fold.dev is None), []).append(index)
+    for indices in alike.values():
+        parts = math.ceil(len(indices) / most)
+        yield from (indices[part::parts] for part in range(parts))
 
 
 @torch.inference_mode()
-def _fit_together(rows: Rows, folds: list[Fold], training: Training, seed: int) -> list[Fitted]:
-    stream = np.random.RandomState(seed)  # the protocol's generator
+def _fit_together(rows: Rows, folds: list[Fold], setting: Setting) -> list[Fitted]:
+    stream = np.random.RandomState(setting.seed)  # the protocol's generator
     train, dev = _split(folds, stream)
-    strengths = torch.tensor([fold.strengths for fold in folds], dtype=rows.matrix.dtype)  # (F, S)
-    weights = rows.initial_weights(seed).repeat(*strengths.shape, 1, 1)  # (F, S, C, columns)
-    decay = strengths[:, :, None, None]
-    optimizer = OPTIMIZERS[training.optimizer](weights)
-    stopping = EarlyStopping(weights, training.tenacity)
+    decay = torch.tensor([fold.weight_decays for fold in folds], dtype=rows.matrix.dtype)  # (F, S)
+    weights = rows.initial_weights(setting.seed).repeat(*decay.shape, 1, 1)  # (F, S, C, columns)
+    optimizer = OPTIMIZERS[setting.optimizer]([weights])
+    best_weights, best = torch.zeros_like(weights), np.full(decay.shape, -1.0)
+    failures, active = np.zeros(decay.shape, dtype=int), np.ones(decay.shape, dtype=bool)
     epochs = 0
-    while stopping.training and epochs <= MAX_EPOCHS:
-        for _ in range(training.epoch_size):
+    while active.any() and epochs <= MAX_EPOCHS:
+        for _ in range(setting.epoch_size):
             order = train[:, stream.permutation(train.shape[1])]
-            minibatches = _minibatches(rows, order, training.batch_size)
-            _train_epoch(minibatches, weights, decay, optimizer)
-        epochs += training.epoch_size
-        staying = stopping.look(weights, _accuracy(rows, dev, stopping.folds, weights))
-        if staying is not None:
-            train = train[staying[0][:, 0]]
-            weights, decay = weights[staying], decay[staying]
-            optimizer.keep(staying)
-    best = zip(stopping.weights, stopping.accuracy, strict=True)
-    return [Fitted(weights, accuracy) for weights, accuracy in best]
+            _train_epoch(_minibatches(rows, order, setting.batch_size), weights, decay, optimizer)
+        epochs += setting.epoch_size
+        predictions = [rows.predict(*one) for one in zip(weights, dev, strict=True)]
+        accuracy = np.stack([rows.accuracy(*one) for one in zip(predictions, dev, strict=True)])
+        better = active & (accuracy > best)
+        best[better] = accuracy[better]
+        best_weights[better] = weights[better]
+        failures += active & ~better
+        active &= failures <= setting.patience
+    return [Fitted(*one) for one in zip(best_weights, best, strict=True)]
 
 
 def _split(folds: list[Fold], stream: np.random.RandomState) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -144,13 +216,13 @@ def _split(folds: list[Fold], stream: np.random.RandomState) -> tuple[np.ndarray
 
 def _minibatches(rows: Rows, order: np.ndarray, size: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Features (F, B, columns) and one-hot labels (F, 1, C, B) in the given order (F, n)."""
-    numbers = torch.from_numpy(order)
-    onehot = torch.nn.functional.one_hot(rows.labels[numbers], rows.classes).to(rows.matrix.dtype)
+    indices = torch.from_numpy(order)
+    onehot = torch.nn.functional.one_hot(rows.labels[indices], rows.classes).to(rows.matrix.dtype)
     targets = torch.split(onehot.mT.contiguous()[:, None], size, dim=3)
     # One buffer: threads return memory of this size to the system, and fetching it costs more
     # than filling it.
-    space = rows.matrix.new_empty(numbers.shape[0] * size, rows.matrix.shape[1])
-    for some, target in zip(torch.split(numbers, size, dim=1), targets, strict=True):
+    space = rows.matrix.new_empty(indices.shape[0] * size, rows.matrix.shape[1])
+    for some, target in zip(torch.split(indices, size, dim=1), targets, strict=True):
         batch = space[: some.numel()]
         torch.index_select(rows.matrix, 0, some.reshape(-1), out=batch)
         yield batch.view(*some.shape, -1), target
@@ -159,25 +231,17 @@ def _minibatches(rows: Rows, order: np.ndarray, size: int) -> Iterator[tuple[Ten
 def _train_epoch(
     minibatches: Iterator[tuple[Tensor, Tensor]],
     weights: Tensor,  # (F, S, C, columns), changed in place
-    decay: Tensor,  # (F, S, 1, 1)
-    optimizer: Optimizer,
+    decay: Tensor,  # (F, S)
+    optimizer: torch.optim.Optimizer,
 ) -> None:
-    folds, strengths, classes, columns = weights.shape
-    flat = weights.view(folds, strengths * classes, columns)
-    gradient = torch.empty_like(weights)
+    folds, decays, classes, columns = weights.shape
+    flat = weights.view(folds, decays * classes, columns)
+    weights.grad = torch.empty_like(weights)
     for batch, target in minibatches:
         size = batch.shape[1]
-        logits = torch.bmm(flat, batch.mT).view(folds, strengths, classes, size)
+        logits = torch.bmm(flat, batch.mT).view(folds, decays, classes, size)
         error = torch.softmax(logits, dim=2).sub_(target).view(folds, -1, size)
-        torch.mul(weights, decay, out=gradient)
-        gradient.view_as(flat).baddbmm_(error, batch, alpha=1 / size)
-        optimizer.step(weights, gradient)
-
-
-def _accuracy(rows: Rows, dev: list[np.ndarray], folds: np.ndarray, weights: Tensor) -> np.ndarray:
-    """Validation accuracy (f, s) of weights (f, s, C, columns), whose rows are of `folds`."""
-    accuracies = []
-    for fold, its_weights in zip(folds, weights, strict=True):
-        numbers = dev[fold]
-        accuracies.append(rows.accuracy(rows.predict(its_weights, numbers), numbers))
-    return np.stack(accuracies)
+        # An optimizer's own weight_decay is one number; ours differ between classifiers.
+        torch.mul(weights, decay[:, :, None, None], out=weights.grad)
+        weights.grad.view_as(flat).baddbmm_(error, batch, alpha=1 / size)
+        optimizer.step()

@@ -1,4 +1,4 @@
-"""Scores of the seven tasks of semantic textual similarity; `sts_tasks` says what they are.
+"""Scores of the seven tasks of semantic textual similarity.
 
 A task's score is Spearman's correlation of cosine and gold over all its pairs together, the
 setting that SimCSE calls 'all'. The mean over subsets, which older papers give, stands beside it.
@@ -10,30 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 from pipeline.machine.errors import InputError
-from pipeline.senteval.graded_pairs import join
-from pipeline.senteval.similarity import Encode, cosine_scores, pearson, spearman
-from pipeline.senteval.sts_files import Pairs, read_sts_benchmark
-from pipeline.senteval.sts_tasks import STS_TASKS, StsData, read_sts
+from pipeline.senteval.readers import join_pairs
+from pipeline.senteval.similarity import cosine_scores, spearman
 
 if TYPE_CHECKING:
     from pipeline.senteval.known import Label
-
-__all__ = [
-    "STS_TASKS",
-    "Encode",
-    "Pairs",
-    "StsData",
-    "StsResult",
-    "TaskScore",
-    "cosine_scores",
-    "pearson",
-    "read_sts",
-    "read_sts_benchmark",
-    "score_sts",
-    "spearman",
-]
+    from pipeline.senteval.similarity import Encode
+    from pipeline.senteval.tasks import StsData
 
 
 @dataclass(frozen=True)
@@ -102,28 +88,23 @@ def score_sts(encode: Encode, data: StsData) -> TaskScore:
         InputError: Embeddings are not finite, zero or all alike.
     """
     task, subsets = data.task, data.subsets
-    everything = join(task, subsets)
+    everything = join_pairs(task, subsets)
     cosine, gold = cosine_scores(encode, everything), everything.gold
     ends = np.cumsum([len(subset) for subset in subsets])
-    parts = np.split(cosine, ends[:-1])
+    scores = {}
+    for subset, part in zip(subsets, np.split(cosine, ends[:-1]), strict=True):
+        if np.ptp(part) == 0:
+            raise InputError(
+                f"{task}/{subset.name}: all {len(subset)} pairs have the same cosine; "
+                "a rank correlation needs at least two: check the encoder."
+            )
+        scores[subset.name] = SubsetScore(spearman(part, subset.gold), len(subset))
     return TaskScore(
         task=task,
         spearman=spearman(cosine, gold),
-        pearson=pearson(cosine, gold),
-        subsets={
-            subset.name: SubsetScore(_subset_spearman(task, part, subset), len(subset))
-            for subset, part in zip(subsets, parts, strict=True)
-        },
+        pearson=100 * float(stats.pearsonr(cosine, gold).statistic),
+        subsets=scores,
         cosine=cosine,
         gold=gold,
         label=data.label,
     )
-
-
-def _subset_spearman(task: str, cosine: np.ndarray, subset: Pairs) -> float:
-    if np.ptp(cosine) == 0:
-        raise InputError(
-            f"{task}/{subset.name}: all {len(subset)} pairs have the same cosine; "
-            "a rank correlation needs at least two: check the encoder."
-        )
-    return spearman(cosine, subset.gold)

@@ -1,26 +1,21 @@
-"""Scores of the seven transfer tasks: how well a linear classifier does on frozen embeddings.
-
-`transfer_readers` says what the tasks are, `classifier` how they are scored.
-"""
+"""Scores of the seven transfer tasks: how well a linear classifier does on frozen embeddings."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.classifier import classify
+from pipeline.senteval.similarity import embed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipeline.senteval.classifier import Method, Outcome
     from pipeline.senteval.known import Label
     from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.transfer_readers import TransferData
+    from pipeline.senteval.softmax import Setting
+    from pipeline.senteval.tasks import TransferData
 
 # Embeddings that are equal up to rounding in float32 differ by about 1e-7 of their size.
 COLLAPSED_RANGE = 1e-6
@@ -33,24 +28,20 @@ class TransferScore:
     Attributes:
         task: Its name.
         accuracy: On the tested rows.
-        dev_accuracy: Of the chosen strength, on the rows that chose it.
+        dev_accuracy: Of the chosen decay, on the rows that chose it.
         f1: Of class 1 on the tested rows, for MRPC only.
-        strengths: The chosen ones, one for each outer fold.
+        weight_decays: The chosen ones, one for each outer fold.
         counts: Rows in each part.
         label: Whether the data is the published benchmark.
-        encoding_seconds: Wall time of encoding.
-        classifier_seconds: Wall time of training and scoring classifiers.
     """
 
     task: str
     accuracy: float
     dev_accuracy: float
     f1: float | None
-    strengths: tuple[float, ...]
+    weight_decays: tuple[float, ...]
     counts: dict[str, int]
     label: Label
-    encoding_seconds: float = field(compare=False)
-    classifier_seconds: float = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -71,42 +62,32 @@ class TransferResult:
         return {score.task: score for score in self.scores}[task]
 
 
-def score_transfer(
-    encode: Encode,
-    data: TransferData,
-    method: Method,
-    advance: Callable[[float], None] | None = None,
-) -> TransferScore:
+def score_transfer(encode: Encode, data: TransferData, setting: Setting) -> TransferScore:
     """Encodes a task's sentences, then trains and scores classifiers on them.
 
     Args:
         encode: Gives a (number of sentences, D) array for a list of sentences.
         data: From `read_transfer`.
-        method: How to train and score.
-        advance: Told the share of the classifiers' work whenever some has been done.
+        setting: How to train and score.
 
     Raises:
         InputError: Too few rows of a class for the folds, or embeddings that are not finite or all
             alike.
     """
-    start = time.perf_counter()
     features = transfer_features(encode, data)
-    encoded = time.perf_counter()
     labels = {part: examples.labels for part, examples in data.parts.items()}
     try:
-        outcome = classify(features, labels, method, advance)
+        outcome = classify(features, labels, setting)
     except ValueError as error:
         raise InputError(f"{data.task}: {error}") from error
     return TransferScore(
         task=data.task,
         accuracy=outcome.accuracy,
         dev_accuracy=outcome.dev_accuracy,
-        f1=_f1(outcome, labels["test"]) if data.task == "MRPC" else None,
-        strengths=outcome.strengths,
+        f1=_f1(outcome.predictions[0], labels["test"]) if data.task == "MRPC" else None,
+        weight_decays=outcome.weight_decays,
         counts={part: len(examples) for part, examples in data.parts.items()},
         label=data.label,
-        encoding_seconds=encoded - start,
-        classifier_seconds=time.perf_counter() - encoded,
     )
 
 
@@ -116,47 +97,28 @@ def transfer_features(encode: Encode, data: TransferData) -> dict[str, np.ndarra
     Each distinct sentence is encoded once; shorter ones first, so that batches need little padding.
     """
     sides = [side for examples in data.parts.values() for side in examples.sentences]
-    distinct = sorted({sentence for side in sides for sentence in side}, key=_by_length)
-    embeddings = _checked(np.asarray(encode(distinct)), len(distinct), data.task)
-    place = {sentence: number for number, sentence in enumerate(distinct)}
+    distinct = sorted(
+        {sentence for side in sides for sentence in side}, key=lambda text: (len(text), text)
+    )
+    embeddings = embed(encode, distinct, data.task)
+    if np.ptp(embeddings, axis=0).max() <= COLLAPSED_RANGE * np.abs(embeddings).max():
+        raise InputError(
+            f"{data.task}: the embeddings of all {len(distinct)} sentences are the same; "
+            "the encoder has collapsed: train it again."
+        )
+    index = {sentence: k for k, sentence in enumerate(distinct)}
     features = {}
     for part, examples in data.parts.items():
-        vectors = [embeddings[[place[one] for one in side]] for side in examples.sentences]
-        features[part] = vectors[0] if len(vectors) == 1 else _pair_features(*vectors)
+        first, *second = ([index[one] for one in side] for side in examples.sentences)
+        features[part] = u = embeddings[first]
+        if second:
+            v = embeddings[second[0]]
+            features[part] = np.concatenate([np.abs(u - v), u * v], axis=1)
     return features
 
 
-def _by_length(sentence: str) -> tuple[int, str]:
-    return len(sentence), sentence
-
-
-def _pair_features(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.abs(first - second), first * second], axis=1)
-
-
-def _checked(embeddings: np.ndarray, count: int, task: str) -> np.ndarray:
-    if embeddings.ndim != 2 or embeddings.shape[0] != count:
-        raise InputError(
-            f"{task}: the encoder gave an array of shape {embeddings.shape} for {count} sentences; "
-            f"it must be ({count}, D)."
-        )
-    embeddings = embeddings.astype(np.promote_types(embeddings.dtype, np.float32), copy=False)
-    infinite = int((~np.isfinite(embeddings).all(axis=1)).sum())
-    if infinite:
-        raise InputError(
-            f"{task}: {infinite} of {count} embeddings are not finite; "
-            "the encoder has diverged: train it again with a lower learning rate."
-        )
-    if np.ptp(embeddings, axis=0).max() <= COLLAPSED_RANGE * np.abs(embeddings).max():
-        raise InputError(
-            f"{task}: the embeddings of all {count} sentences are the same; "
-            "the encoder has collapsed: train it again."
-        )
-    return embeddings
-
-
-def _f1(outcome: Outcome, labels: np.ndarray) -> float:
+def _f1(predictions: np.ndarray, labels: np.ndarray) -> float:
     """2 TP / (2 TP + FP + FN) of class 1, in percent."""
-    predicted, true = outcome.predictions[0] == 1, labels == 1
+    predicted, true = predictions == 1, labels == 1
     marked = int(predicted.sum() + true.sum())
     return round(200 * int((predicted & true).sum()) / marked, 2) if marked else 0.0

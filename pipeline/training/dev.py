@@ -10,8 +10,8 @@ import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.errors import CollapseError, InputError
+from pipeline.senteval.readers import Pairs
 from pipeline.senteval.similarity import cosine_scores, spearman
-from pipeline.senteval.sts_files import Pairs
 
 # Root mean squared distance of unit embeddings from their mean; pretrained BERT has 0.3 to 0.9.
 COLLAPSED_SPREAD = 1e-3

@@ -14,12 +14,13 @@ from pipeline.compare import main
 from pipeline.encoder.record import Origin
 from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore, spearman
+from pipeline.senteval.similarity import spearman
+from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferResult, TransferScore
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 
 if TYPE_CHECKING:
-    from pipeline.senteval.classifier import ClassifierName, SettingName
+    from pipeline.senteval.classifier import SettingName
     from pipeline.senteval.known import Label
 
 close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
@@ -41,7 +42,7 @@ def result(tasks: dict[str, int], noise: float, seed: int, label: Label = "other
 
 def transfer_result(accuracies: dict[str, float], label: Label = "other") -> TransferResult:
     scores = [
-        TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label, 1.0, 1.0)
+        TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label)
         for task, accuracy in accuracies.items()
     ]
     missing = [task for task in TRANSFER_TASKS if task not in accuracies]
@@ -63,7 +64,6 @@ class Project:
         tasks: dict[str, int] | None = None,
         transfer: dict[str, float] | None = None,
         setting: SettingName = "fast",
-        classifier: ClassifierName = "mlp",
         data: str = "sample",
         label: Label = "other",
         curve: str | None = CURVE,
@@ -71,14 +71,14 @@ class Project:
         encoder = f"{objective}-{seed}"
         origin = Origin(objective, seed, steps=None, step=None, dev_spearman=None)
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
-        both = Result(sts, transfer_result(transfer or {}, label), setting, classifier)
+        both = Result(sts, transfer_result(transfer or {}, label), setting)
         self._add(f"{objective}/{seed}", encoder, origin, both, data)
         if curve is not None:
             self.write(f"curves/{objective}/{seed}.csv", curve.encode())
 
     def add_untrained(self, *, noise: float = 6, tasks: dict[str, int] | None = None) -> None:
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
-        both = Result(sts, transfer_result({}), "fast", "mlp")
+        both = Result(sts, transfer_result({}), "fast")
         self._add("untrained", "bert-mini", Origin(None, None, None, None, None), both, "sample")
 
     def _add(self, place: str, encoder: str, origin: Origin, measured: Result, data: str) -> None:

@@ -25,9 +25,9 @@ def sts(label: Label) -> StsResult:
 
 
 def transfer(label: Label) -> TransferResult:
-    mr = TransferScore("MR", 80.5, 81.5, None, (1e-5,) * 10, {"all": 10662}, label, 1, 1)
+    mr = TransferScore("MR", 80.5, 81.5, None, (1e-5,) * 10, {"all": 10662}, label)
     counts = {"train": 4076, "test": 1725}
-    mrpc = TransferScore("MRPC", 75.5, 74.5, 82.25, (1e-5,), counts, label, 1, 1)
+    mrpc = TransferScore("MRPC", 75.5, 74.5, 82.25, (1e-5,), counts, label)
     return TransferResult((mr, mrpc), ("CR", "TREC"))
 
 
@@ -42,7 +42,7 @@ def shown(result: Result) -> list[list[str]]:
 
 
 def test_each_half_has_a_table_with_its_average() -> None:
-    lines = shown(Result(sts("other"), transfer("other"), "test", "mlp"))
+    lines = shown(Result(sts("other"), transfer("other"), "test"))
     assert ["vicreg-1: correlation of cosine and gold x 100"] in lines
     assert ["STS12", "60.12", "50.00", "25.00", "30.00", "3"] in lines
     assert ["vicreg-1: accuracy in %, setting test, classifier mlp"] in lines
@@ -53,7 +53,7 @@ def test_each_half_has_a_table_with_its_average() -> None:
 
 
 def test_missing_tasks_and_other_data_are_pointed_out() -> None:
-    missing, other = notes(Result(sts("other"), transfer("benchmark"), "test", "mlp"), DATA)
+    missing, other = notes(Result(sts("other"), transfer("benchmark"), "test"), DATA)
     assert missing == "Missing, no data in somewhere: STS13, CR, TREC."
     assert other.startswith("Not to be put beside published numbers, as the files in somewhere")
     assert other.endswith(": STS12.")

@@ -12,9 +12,9 @@ import pytest
 from pipeline.encoder.record import Origin
 from pipeline.results.metrics import Metrics, average_label, data_name, metrics
 from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import STS_TASKS, StsResult, SubsetScore, TaskScore
+from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferResult, TransferScore
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
 from tests.tiny import SAMPLE
 
 ROOT = Path(__file__).parents[2]
@@ -40,11 +40,9 @@ def transfer_score(task: str, accuracy: float) -> TransferScore:
         accuracy=accuracy,
         dev_accuracy=70.5,
         f1=81.25 if task == "MRPC" else None,
-        strengths=(1e-05,),
+        weight_decays=(1e-05,),
         counts={"train": 4076, "test": 1725},
         label="benchmark",
-        encoding_seconds=1,
-        classifier_seconds=1,
     )
 
 
@@ -54,7 +52,7 @@ def written(
     origin: Origin = VICREG,
 ) -> Any:
     """The content of the file."""
-    measured = Result(StsResult(sts, ()), TransferResult(transfer, ()), "test", "mlp")
+    measured = Result(StsResult(sts, ()), TransferResult(transfer, ()), "test")
     return json.loads(json.dumps(metrics("vicreg-1", "abc", origin, measured, SAMPLE).content()))
 
 

@@ -38,7 +38,6 @@ def test_no_metrics(project: Project, capsys: pytest.CaptureFixture[str]) -> Non
         ({"tasks": {"STS-B": 301}}, "has pairs {'STS-B': 301}, info_nce/1 has {'STS-B': 300}"),
         ({"data": "senteval"}, "has data senteval, info_nce/1 has sample"),
         ({"setting": "test"}, "has setting test, info_nce/1 has fast"),
-        ({"classifier": "logistic"}, "has classifier logistic, info_nce/1 has mlp"),
         ({"label": "benchmark"}, "'MR': 'benchmark'}, info_nce/1 has {"),
         ({"transfer": {"TREC": 1.0}}, "has tasks STS-B, TREC, info_nce/1 has STS-B, MR"),
         ({"transfer": {}}, "has tasks STS-B, info_nce/1 has STS-B, MR"),

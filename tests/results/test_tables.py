@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from pipeline.senteval.sts import STS_TASKS
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from tests.results.lab import close, result
 
 if TYPE_CHECKING:
@@ -140,14 +139,14 @@ class TestCaptions:
     def test_they_say_on_what_and_how_it_was_measured_and_what_was_missing(
         self, project: Project
     ) -> None:
-        project.add("info_nce", transfer={"MR": 70.0}, setting="test", classifier="logistic")
+        project.add("info_nce", transfer={"MR": 70.0}, setting="test")
         project.compare()
         captions = project.markdown()
         assert captions.count("Measured on `sample`.") == 2
-        assert "Setting `test`, classifier `logistic`." in captions
+        assert "Setting `test`, classifier `mlp`." in captions
         assert "Missing, as their data was not there: STS12, STS13, STS14" in captions
         content = project.json()["transfer"]
-        assert (content["setting"], content["classifier"]) == ("test", "logistic")
+        assert (content["setting"], content["classifier"]) == ("test", "mlp")
 
     @pytest.mark.parametrize(
         ("label", "setting", "sts", "transfer"),

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.senteval.classifier import Method, Setting
-from pipeline.senteval.softmax import Training
+from pipeline.senteval.softmax import Setting
 
-METHODS = {
-    "adam": Method(
-        Setting(3, Training("adam", batch_size=16, epoch_size=2, tenacity=2)), double=True
-    ),
-    "rmsprop": Method(
-        Setting(4, Training("rmsprop", batch_size=32, epoch_size=1, tenacity=1)), double=True
-    ),
-}
+ADAM = Setting(folds=3, optimizer="adam", batch_size=16, epoch_size=2, patience=2, double=True)
+RMSPROP = Setting(
+    folds=4, optimizer="rmsprop", batch_size=32, epoch_size=1, patience=1, double=True
+)
 
 
 def examples(count: int, classes: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

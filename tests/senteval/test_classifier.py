@@ -3,119 +3,123 @@
 from __future__ import annotations
 
 import dataclasses
+import zlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import torch
 
-from pipeline.senteval.classifier import (
-    DECAYS,
-    FAST,
-    SETTINGS,
-    TEST,
-    ClassifierName,
-    classify,
-)
+from pipeline.senteval.classifier import SETTINGS, WEIGHT_DECAYS, Outcome, classify
+from pipeline.senteval.tasks import read_transfer
+from pipeline.senteval.transfer import transfer_features
+from tests.real import REAL, needs_real_data
 from tests.senteval import unbatched
-from tests.senteval.made_up import METHODS, examples
+from tests.senteval.made_up import ADAM, RMSPROP, examples
+
+if TYPE_CHECKING:
+    from pipeline.senteval.classifier import SettingName
+    from pipeline.senteval.softmax import Setting
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-PLAIN = {
-    "adam": unbatched.Protocol(
-        folds=3, optimizer="adam", batch_size=16, tenacity=2, epoch_size=2, dtype=torch.float64
-    ),
-    "rmsprop": unbatched.Protocol(
-        folds=4, optimizer="rmsprop", batch_size=32, tenacity=1, epoch_size=1, dtype=torch.float64
-    ),
-}
+Part = tuple[np.ndarray, np.ndarray]  # features and labels
+both_optimizers = pytest.mark.parametrize("setting", [ADAM, RMSPROP], ids=["adam", "rmsprop"])
 
 
-@pytest.mark.parametrize("optimizer", PLAIN)
+def batched(setting: Setting, **parts: Part) -> Outcome:
+    features, labels = ({name: part[k] for name, part in parts.items()} for k in (0, 1))
+    return classify(features, labels, setting)
+
+
+def protocol(setting: Setting) -> unbatched.Protocol:
+    """The same setting of the plain protocol."""
+    names = [field.name for field in dataclasses.fields(unbatched.Protocol)]
+    same = {name: getattr(setting, name) for name in names if name != "dtype"}
+    return unbatched.Protocol(**same, dtype=torch.float64 if setting.double else torch.float32)
+
+
+def assert_same(outcome: Outcome, plain: unbatched.Outcome) -> None:
+    """Every prediction of every fold, and what chose the decays."""
+    for ours, theirs in zip(outcome.predictions, plain.predictions, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert outcome.weight_decays == tuple(plain.strengths)
+    assert (outcome.accuracy, outcome.dev_accuracy) == (plain.accuracy, plain.dev_accuracy)
+
+
+@both_optimizers
 @pytest.mark.parametrize("count", [90, 101])
 def test_nested_cross_validation_predicts_as_the_plain_protocol_does(
-    optimizer: str, count: int
+    setting: Setting, count: int
 ) -> None:
-    features, labels = examples(count, classes=2)
-    outcome = classify({"all": features}, {"all": labels}, METHODS[optimizer])
-    plain = unbatched.nested(features, labels, PLAIN[optimizer])
-    assert unbatched.same(outcome.predictions, plain)
-    assert outcome.strengths == tuple(plain.strengths)
-    assert outcome.accuracy == plain.accuracy
-    assert outcome.dev_accuracy == plain.dev_accuracy
+    rows = examples(count, classes=2)
+    assert_same(batched(setting, all=rows), unbatched.nested(*rows, protocol(setting)))
 
 
-@pytest.mark.parametrize("optimizer", PLAIN)
+@both_optimizers
 @pytest.mark.parametrize("classes", [2, 4])
-def test_cross_validation_predicts_as_the_plain_protocol_does(optimizer: str, classes: int) -> None:
+def test_cross_validation_predicts_as_the_plain_protocol_does(
+    setting: Setting, classes: int
+) -> None:
     train, test = examples(83, classes), examples(40, classes, seed=1)
-    outcome = classify(
-        {"train": train[0], "test": test[0]},
-        {"train": train[1], "test": test[1]},
-        METHODS[optimizer],
-    )
-    plain = unbatched.cross_validated(train, test, PLAIN[optimizer])
-    assert unbatched.same(outcome.predictions, plain)
-    assert outcome.strengths == tuple(plain.strengths)
-    assert outcome.accuracy == plain.accuracy
-    assert outcome.dev_accuracy == plain.dev_accuracy
+    plain = unbatched.cross_validated(train, test, protocol(setting))
+    assert_same(batched(setting, train=train, test=test), plain)
 
 
-@pytest.mark.parametrize("optimizer", PLAIN)
-def test_given_validation_rows_choose_as_in_the_plain_protocol(optimizer: str) -> None:
+@both_optimizers
+def test_given_validation_rows_choose_as_in_the_plain_protocol(setting: Setting) -> None:
     train, dev, test = (examples(count, 2, seed) for seed, count in enumerate((70, 30, 40)))
-    parts = {"train": train, "dev": dev, "test": test}
-    outcome = classify(
-        {part: features for part, (features, _) in parts.items()},
-        {part: labels for part, (_, labels) in parts.items()},
-        METHODS[optimizer],
+    plain = unbatched.validated(train, dev, test, protocol(setting))
+    assert_same(batched(setting, train=train, dev=dev, test=test), plain)
+
+
+def word_vectors(sentences: list[str]) -> np.ndarray:
+    """Sums of a random vector of each word: an encoder that needs no model, in float64."""
+    words = sorted({word for sentence in sentences for word in sentence.split()})
+    vectors = {
+        word: np.random.default_rng(zlib.crc32(word.encode())).normal(size=64) for word in words
+    }
+    return np.stack(
+        [sum((vectors[word] for word in one.split()), np.zeros(64)) for one in sentences]
     )
-    plain = unbatched.validated(train, dev, test, PLAIN[optimizer])
-    assert unbatched.same(outcome.predictions, plain)
-    assert outcome.strengths == tuple(plain.strengths)
-    assert outcome.accuracy == plain.accuracy
-    assert outcome.dev_accuracy == plain.dev_accuracy
+
+
+def real(task: str) -> dict[str, Part]:
+    data = read_transfer(REAL, task)
+    features = transfer_features(word_vectors, data)
+    return {name: (features[name], part.labels) for name, part in data.parts.items()}
+
+
+@needs_real_data
+@pytest.mark.parametrize("name", ["fast", pytest.param("test", marks=pytest.mark.verify)])
+def test_trec_is_predicted_as_in_the_plain_protocol(name: SettingName) -> None:
+    """Trained on every third question, for the plain protocol's sake."""
+    setting = dataclasses.replace(SETTINGS[name], double=True)
+    parts = real("TREC")
+    train, test = (parts["train"][0][::3], parts["train"][1][::3]), parts["test"]
+    plain = unbatched.cross_validated(train, test, protocol(setting))
+    assert_same(batched(setting, train=train, test=test), plain)
+
+
+@pytest.mark.verify
+@needs_real_data
+def test_an_outer_fold_of_mr_is_predicted_as_in_the_plain_protocol() -> None:
+    """Every sixth sentence: the plain protocol takes minutes for all."""
+    setting = dataclasses.replace(SETTINGS["test"], double=True, outer_folds=1)
+    features, labels = real("MR")["all"]
+    rows = features[::6], labels[::6]
+    plain = unbatched.nested(*rows, protocol(setting), outer_folds=1)
+    assert_same(batched(setting, all=rows), plain)
 
 
 def test_settings_are_those_of_the_field() -> None:
-    for setting, plain in ((TEST, unbatched.TEST), (FAST, unbatched.FAST)):
-        training = setting.training
-        assert setting.folds == plain.folds
-        assert training.optimizer == plain.optimizer
-        assert training.batch_size == plain.batch_size
-        assert training.epoch_size == plain.epoch_size
-        assert training.tenacity == plain.tenacity
-    assert SETTINGS == {"test": TEST, "fast": FAST}
-    assert DECAYS == unbatched.STRENGTHS
-
-
-@pytest.mark.parametrize(
-    ("parts", "classifier"),
-    [(("all",), "mlp"), (("train", "test"), "logistic"), (("train", "dev", "test"), "mlp")],
-)
-def test_the_shares_of_the_work_that_are_told_sum_to_one(
-    parts: tuple[str, ...], classifier: ClassifierName
-) -> None:
-    given = {part: examples(90, 2, seed) for seed, part in enumerate(parts)}
-    told: list[float] = []
-    classify(
-        {part: features for part, (features, _) in given.items()},
-        {part: labels for part, (_, labels) in given.items()},
-        dataclasses.replace(METHODS["adam"], classifier=classifier),
-        told.append,
-    )
-    assert sum(told) == pytest.approx(1)
-    assert min(told) > 0
-
-
-def test_unknown_parts_are_refused() -> None:
-    features, labels = examples(60, classes=2)
-    with pytest.raises(ValueError, match=r"parts \('train',\) of features .* must be \('all',\)"):
-        classify({"train": features}, {"train": labels}, METHODS["adam"])
+    plain = {"test": unbatched.TEST, "fast": unbatched.FAST}
+    assert {name: protocol(setting) for name, setting in SETTINGS.items()} == plain
+    assert WEIGHT_DECAYS == unbatched.STRENGTHS
 
 
 def test_a_class_with_fewer_rows_than_folds_is_refused() -> None:
     features, _ = examples(60, classes=2)
     labels = np.array([1] * 2 + [0] * 58)
     with pytest.raises(ValueError, match="class 1 has 2 training rows and 3 folds need 3 of every"):
-        classify({"all": features}, {"all": labels}, METHODS["adam"])
+        batched(ADAM, all=(features, labels))

@@ -95,6 +95,7 @@ def test_dev_pairs_are_marked_or_all_or_those_of_sts_b(tmp_path: Path) -> None:
     )
     assert read_dev(marked).first == ("c", "e")
     assert len(read_dev(SAMPLE / "STS" / "STSBenchmark" / "sts-dev.csv")) == 300
+    assert len(read_dev(SAMPLE)) == 300
 
 
 def test_pairs_that_picked_a_step_are_left_out(tmp_path: Path) -> None:

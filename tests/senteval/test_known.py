@@ -9,8 +9,7 @@ import pytest
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.known import HEAD_LINES, check, known_files
-from pipeline.senteval.sts_tasks import STS_TASKS
-from pipeline.senteval.transfer_readers import TRANSFER_TASKS
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from tests.real import REAL, SAMPLE, needs_real_data
 
 if TYPE_CHECKING:

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-import zlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
 from pipeline.machine.errors import InputError
-from pipeline.senteval import evaluate
-from pipeline.senteval.classifier import ClassifierName, Method, Setting, SettingName
-from pipeline.senteval.softmax import Training
-from pipeline.senteval.transfer import (
-    TransferResult,
-    score_transfer,
-    transfer_features,
-)
-from pipeline.senteval.transfer_readers import Examples, TransferData, read_transfer
+from pipeline.senteval.readers import Examples
+from pipeline.senteval.softmax import Setting
+from pipeline.senteval.tasks import TransferData, read_transfer
+from pipeline.senteval.transfer import TransferResult, score_transfer, transfer_features
+from tests.real import SAMPLE
 
-SAMPLE = Path(__file__).parents[1] / "sample"
-QUICK = Method(Setting(3, Training("rmsprop", batch_size=16, epoch_size=1, tenacity=1)))
+QUICK = Setting(folds=3, optimizer="rmsprop", batch_size=16, epoch_size=1, patience=1)
 
 
 def letters(sentences: list[str]) -> np.ndarray:
     """How often each letter occurs: an encoder that needs no model."""
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     return np.array([[one.count(letter) for letter in alphabet] for one in sentences], np.float32)
-
-
-def words(sentences: list[str]) -> np.ndarray:
-    """How often words of each of 256 kinds occur."""
-    embeddings = np.zeros((len(sentences), 256), np.float32)
-    for row, sentence in enumerate(sentences):
-        for word in sentence.split():
-            embeddings[row, zlib.crc32(word.encode()) % 256] += 1
-    return embeddings
 
 
 def pairs(first: list[str], second: list[str], labels: list[int]) -> Examples:
@@ -96,16 +79,6 @@ def test_embeddings_may_be_tensors_or_lists_and_half_precision_is_widened() -> N
 # What is scored
 
 
-@pytest.mark.parametrize(
-    ("setting", "classifier"), [("fast", "mlp"), ("test", "mlp"), ("fast", "logistic")]
-)
-def test_questions_of_the_sample_are_told_apart_better_than_by_chance(
-    setting: SettingName, classifier: ClassifierName
-) -> None:
-    result = evaluate(words, SAMPLE, "TREC", setting, classifier).transfer
-    assert result.average == result["TREC"].accuracy > 2 * 100 / 6
-
-
 def test_f1_of_mrpc_is_that_of_the_class_of_paraphrases() -> None:
     """4 paraphrases, 1 of them missed, and 1 pair wrongly taken for one: F1 = 6 / (6 + 2)."""
     first = ["ab", "cd", "ef", "ab", "cd", "ef", "ab"]
@@ -135,31 +108,7 @@ def test_too_few_rows_for_the_folds_are_refused_with_the_task() -> None:
         score_transfer(letters, data, QUICK)
 
 
-# Which embeddings are refused
-
-
-def test_embeddings_of_a_wrong_shape_are_refused() -> None:
-    data = read_transfer(SAMPLE, "MR")
-    message = r"MR: the encoder gave an array of shape \(\d+,\) for (\d+) sentences; it must be"
-    with pytest.raises(InputError, match=message):
-        transfer_features(lambda sentences: letters(sentences)[:, 0], data)
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_embeddings_that_are_not_finite_are_counted_and_refused(value: float) -> None:
-    def encode(sentences: list[str]) -> np.ndarray:
-        embeddings = letters(sentences)
-        embeddings[[3, 7], 0] = value
-        return embeddings
-
-    with pytest.raises(InputError, match=r"TREC: 2 of \d+ embeddings are not finite"):
-        transfer_features(encode, read_transfer(SAMPLE, "TREC"))
-
-
 @pytest.mark.parametrize("noise", [0, 1e-8])
 def test_embeddings_that_are_all_the_same_are_counted_and_refused(noise: float) -> None:
-    def encode(sentences: list[str]) -> np.ndarray:
-        return 5 + noise * letters(sentences)
-
     with pytest.raises(InputError, match=r"MR: the embeddings of all \d+ sentences are the same"):
-        transfer_features(encode, read_transfer(SAMPLE, "MR"))
+        transfer_features(lambda texts: 5 + noise * letters(texts), read_transfer(SAMPLE, "MR"))

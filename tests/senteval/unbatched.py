@@ -21,14 +21,14 @@ class Protocol:
     folds: int = 10
     optimizer: str = "adam"
     batch_size: int = 64
-    tenacity: int = 5
+    patience: int = 5
     epoch_size: int = 4
     seed: int = 1111
     dtype: torch.dtype = torch.float32
 
 
 TEST = Protocol()
-FAST = Protocol(folds=5, optimizer="rmsprop", batch_size=128, tenacity=3, epoch_size=2)
+FAST = Protocol(folds=5, optimizer="rmsprop", batch_size=128, patience=3, epoch_size=2)
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Classifier:
                 best, model = accuracy, copy.deepcopy(self.model)
             else:
                 failures += 1
-                if failures > self.protocol.tenacity:
+                if failures > self.protocol.patience:
                     break
         self.model = model
 
@@ -164,9 +164,3 @@ def validated(
     classifier.fit(*train, dev)
     accuracy = round(100 * classifier.score(*test), 2)
     return Outcome(accuracy, max(scores), [strength], [classifier.predict(test[0])])
-
-
-def same(predictions: tuple[np.ndarray, ...], plain: Outcome) -> bool:
-    """Whether every prediction of every fold is the plain protocol's."""
-    pairs = zip(predictions, plain.predictions, strict=True)
-    return all(np.array_equal(ours, theirs) for ours, theirs in pairs)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from safetensors.torch import load_file
 
 from pipeline.config import load as config
-from pipeline.senteval.sts import Pairs, read_sts_benchmark
+from pipeline.senteval.graded_pairs import read_dev
+from pipeline.senteval.readers import Pairs
 from pipeline.train import main, train
 from pipeline.training.dev import DevSet
 from pipeline.training.identity import identify
@@ -94,7 +95,7 @@ class Lab:
 
 def dev_set() -> DevSet:
     """Few pairs, so that evaluating costs little."""
-    pairs = read_sts_benchmark(SAMPLE, "dev")
+    pairs = read_dev(SAMPLE)
     return DevSet(Pairs("dev", pairs.first[:30], pairs.second[:30], pairs.gold[:30]), 64)
 
 

@@ -10,7 +10,9 @@ import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.errors import CollapseError
-from pipeline.senteval.sts import Pairs, cosine_scores, read_sts_benchmark, spearman
+from pipeline.senteval.graded_pairs import read_dev
+from pipeline.senteval.readers import Pairs
+from pipeline.senteval.similarity import cosine_scores, spearman
 from pipeline.training.dev import DevSet, refuse_collapsed
 from tests.tiny import SAMPLE
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def dev() -> DevSet:
-    pairs = read_sts_benchmark(SAMPLE, "dev")
+    pairs = read_dev(SAMPLE)
     return DevSet(Pairs("dev", pairs.first[:40], pairs.second[:40], pairs.gold[:40]), 16)
 
 

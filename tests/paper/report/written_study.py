@@ -6,7 +6,7 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
-from pipeline.senteval.sts import STS_TASKS
+from pipeline.senteval.tasks import STS_TASKS
 from pipeline.training.curves import COLUMNS, DYNAMICS
 from tests.tiny import write_params
 

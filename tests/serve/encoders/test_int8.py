@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from pipeline.senteval.sts_files import read_sts_benchmark
+from pipeline.senteval.graded_pairs import read_dev
 from serve.encoders.backends import AUTOMATIC, BACKENDS, INT8_AGREEMENT, choose
 from serve.encoders.exported import Exported, ExportError, cosines, pad
 from serve.encoders.int8 import quantise
@@ -48,7 +48,7 @@ def quantised(bert: Tiny, data: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def spearman(exported: Exported, bert: Tiny, name: str, data: Path) -> float:
-    pairs = read_sts_benchmark(data, "dev")
+    pairs = read_dev(data)
     embed, _ = BACKENDS[name](exported, bert.folder, 1)
 
     def embeddings(texts: Sequence[str]) -> np.ndarray:
