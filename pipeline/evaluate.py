@@ -21,7 +21,7 @@ from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
-from pipeline.machine.stage import parser, run_stage, whole_number
+from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
 from pipeline.results.evaluate_progress import Display
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import Measured, metrics, scores_archive
@@ -64,12 +64,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", default="auto", help="auto, cpu, cuda, ...")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
+    add("--revision", type=text_or_null, help="of an id on the hub: commit, tag or branch")
     return options
 
 
 def _run(options: argparse.Namespace) -> None:
     given = {"--out": options.out, "--scores": options.scores}
-    folder = locate(options.encoder)
+    folder = locate(options.encoder, options.revision)
     _check_paths(folder, {option: path for option, path in given.items() if path})
     chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
     if options.keep == "best" and options.data.is_file():
