@@ -10,7 +10,6 @@ started again; OUTPUT appears when it is whole. Several machines: --ray, see doc
 
 from __future__ import annotations
 
-import argparse
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +17,9 @@ from typing import TYPE_CHECKING, get_args
 
 from tqdm import tqdm
 
-from pipeline.data.rows import ALLOWED, PARQUET, require_pyarrow
+from pipeline.data.rows import ALLOWED, NEEDS_PYARROW, PARQUET
 from pipeline.embedding.encoding import Encoding, encode_here
-from pipeline.embedding.on_ray import check_address, encode_on_ray
+from pipeline.embedding.on_ray import check_cluster, encode_on_ray
 from pipeline.embedding.parts import Parts, changed_while_read, check_new, unfinished
 from pipeline.embedding.source import Source
 from pipeline.encoder.folder import Pooling
@@ -30,6 +29,8 @@ from pipeline.machine.files import check_writable
 from pipeline.machine.stage import parser, run_stage, whole_number
 
 if TYPE_CHECKING:
+    import argparse
+
     from pipeline.encoder.encoder import SentenceEncoder
 
 
@@ -42,39 +43,24 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     options = parser("pipeline.embed", __doc__)
     add = options.add_argument
-    read = f"{ALLOWED}; or a folder of {PARQUET} files"
-    add("input", metavar="INPUT", type=Path, help=read)
+    add("input", metavar="INPUT", type=Path, help=f"{ALLOWED}; or a folder of {PARQUET} files")
     add("output", metavar="OUTPUT", type=Path, help=".npy or .parquet file")
     add("--encoder", type=Path, required=True, help="folder of the encoder")
     add("--column", default="text", help="the sentences' column, read or written (default: text)")
-    add("--batch-size", type=whole_number(1), default=64, help="sentences at a time")
-    chunk = "sentences held in memory and finished together (default: 8192)"
-    add("--chunk", type=whole_number(1), default=8192, help=chunk)
+    add("--batch-size", type=whole_number(1), default=64, help="sentences at a time (64)")
+    add("--chunk", type=whole_number(1), default=8192, help="sentences finished together (8192)")
     add("--device", default="auto", help="auto, cpu, cuda, ...")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
-    dtype = "of the embeddings that are written (default: float32)"
-    add("--dtype", choices=("float32", "float16"), default="float32", help=dtype)
-    normalize = "scale embeddings to length one, also where the encoder does not"
-    add("--normalize", "--normalise", action="store_true", help=normalize)
+    add("--dtype", choices=("float32", "float16"), default="float32", help="of the embeddings")
+    add("--normalize", "--normalise", action="store_true", help="scale embeddings to length one")
     add = options.add_argument_group("several machines").add_argument
     ray = "a Ray cluster: local (started here), auto (the one of this machine) or HOST:PORT"
     add("--ray", metavar="ADDRESS", help=ray)
-    workers = "processes that embed (default: as many as GPUs, or else CPUs, allow)"
-    add("--workers", type=whole_number(1), help=workers)
+    add("--workers", type=whole_number(1), help="processes that embed (default: all that fit)")
     gpus = "share of a GPU for each (default: 1 where the cluster has GPUs, else 0)"
-    add("--gpus-per-worker", type=_share, metavar="SHARE", help=gpus)
+    add("--gpus-per-worker", type=float, metavar="SHARE", help=gpus)
     return options
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
-    return share
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -82,8 +68,10 @@ def _run(options: argparse.Namespace) -> None:
     source = Source.open(options.input, options.column)
     as_parquet = options.output.suffix.lower() == PARQUET
     if as_parquet:
-        from pipeline.embedding.parquet import output_schema, write_parquet  # noqa: PLC0415
-
+        try:
+            from pipeline.embedding.parquet import output_schema, write_parquet  # noqa: PLC0415
+        except ImportError as error:
+            raise InputError(f"OUTPUT: {options.output} {NEEDS_PYARROW}.") from error
         output_schema(source)  # what it refuses, before the work
     settings = Encoding(
         options.encoder.resolve(),
@@ -162,18 +150,7 @@ def _check(options: argparse.Namespace) -> None:
             raise InputError(f"OUTPUT: {output} lies in {option}, {folder}; write elsewhere.")
     check_writable("OUTPUT", output)
     check_new(output)
-    if output.suffix.lower() == PARQUET:
-        try:
-            require_pyarrow()
-        except InputError as error:
-            raise InputError(f"OUTPUT: {output} {error}.") from error
-    if options.ray is not None:
-        check_address(options.ray)
-        return
-    for name in ("workers", "gpus_per_worker"):
-        if getattr(options, name) is not None:
-            option = f"--{name.replace('_', '-')}"
-            raise InputError(f"{option}: it is for a cluster's workers; give --ray ADDRESS too.")
+    check_cluster(options.ray, options.workers, options.gpus_per_worker)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,12 @@
 
     python -m pipeline.prepare --params params.yaml --out data/prepared --report report.json
 
-Writes `train/` and `held_out/` (tokens.py) and `meta.json`. Sentences are tokenized once, here, by
-the backbone's own tokenizer and truncated to the training length. The folder appears whole or not
-at all.
+Writes `train/` and `held_out/` (tokens.py) and `meta.json`. The folder appears whole or not at all.
 """
 
 from __future__ import annotations
 
 import hashlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +23,6 @@ from pipeline.machine.stage import parser, run_stage
 
 if TYPE_CHECKING:
     import argparse
-
-    import numpy.typing as npt
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -91,10 +86,8 @@ def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
         out: Folder to write; one that an earlier call wrote is replaced.
 
     Raises:
-        InputError: If an argument is out of range, the source cannot be read, or the sentences are
-            too few. Nothing is written then.
+        InputError: An argument is out of range, the source cannot be read, or holds too little.
     """
-    out = out.resolve()
     if out.exists() and not (out / "meta.json").exists() and (out.is_file() or any(out.iterdir())):
         raise InputError(
             f"--out: {str(out)!r} exists and is no prepared folder; name a new or empty one."
@@ -141,7 +134,7 @@ def prepare(  # noqa: PLR0913 - every argument is one parameter of params.yaml
     return report
 
 
-def _held_out(count: int, share: float, seed: int, minimum: int) -> npt.NDArray[np.bool_]:
+def _held_out(count: int, share: float, seed: int, minimum: int) -> np.ndarray:
     """Which sentences are held out, (sentences,)."""
     held = np.zeros(count, np.bool_)
     chosen = np.random.default_rng(seed).permutation(count)[: round(count * share)]
@@ -155,4 +148,4 @@ def _held_out(count: int, share: float, seed: int, minimum: int) -> npt.NDArray[
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -25,6 +25,8 @@ PARQUET = ".parquet"
 ALLOWED = f".txt, .jsonl, .csv and .tsv, each plain, .gz or .xz, and {PARQUET}, plain"
 
 _LINES = re.compile(r"\.(?P<kind>txt|jsonl|csv|tsv)(?P<packed>\.gz|\.xz)?$", re.IGNORECASE)
+NEEDS_PYARROW = "needs the library `pyarrow`; install it with: pip install -e '.[pipeline]'"
+
 _ADVICE = "only UTF-8 text is read, so convert the file or choose another"
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
 _LONE_RETURN = re.compile("\r(?!\n)")
@@ -212,32 +214,20 @@ def open_parquet(path: Path) -> Iterator[Any]:
     """A `pyarrow.parquet.ParquetFile` that holds little of the file in memory at a time.
 
     Raises:
-        InputError: it is damaged, or `pyarrow` not installed; as for `check_format`.
+        InputError: it is damaged, or `pyarrow` is not installed, as on bare GPU images; the
+            message goes on after the file's name and has no full stop.
     """
-    require_pyarrow()
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
-
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError as error:
+        raise InputError(NEEDS_PYARROW) from error
     try:
         with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
         raise InputError(f"is no readable Parquet file ({reason}); fetch it again") from error
-
-
-def require_pyarrow() -> None:
-    """Refuse Parquet where its library is not installed, as on bare GPU images.
-
-    Raises:
-        InputError: it is not; as for `check_format`.
-    """
-    try:
-        import pyarrow as pa  # noqa: F401, PLC0415
-    except ImportError as error:
-        raise InputError(
-            "needs the library `pyarrow`; install it with: pip install -e '.[pipeline]'"
-        ) from error
 
 
 def _known(option: str, names: list[str]) -> str:

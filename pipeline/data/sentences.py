@@ -12,19 +12,12 @@ from pipeline.machine.errors import InputError
 
 @dataclass(frozen=True)
 class Corpus:
-    """Distinct, non-empty sentences in the order of their first appearance.
-
-    Attributes:
-        sentences: What was kept.
-        rows: Rows read, empty ones and duplicates included.
-        empty: Rows dropped because nothing but whitespace stood in them, or null.
-        duplicates: Rows dropped because the same stripped sentence came earlier.
-    """
+    """Distinct, non-empty sentences in the order of their first appearance."""
 
     sentences: list[str]
-    rows: int
-    empty: int
-    duplicates: int
+    rows: int  # read, empty ones and duplicates included
+    empty: int  # dropped because nothing but whitespace stood in them, or null
+    duplicates: int  # dropped because the same stripped sentence came earlier
 
 
 def read(source: str, *, revision: str | None, column: str) -> Corpus:

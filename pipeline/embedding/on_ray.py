@@ -31,12 +31,21 @@ _ADDRESSES = re.compile(r"local|auto|[^:/\s]+:[0-9]+")
 _OBJECT_STORE = 512 << 20
 
 
-def check_address(address: str) -> None:
-    """Refuse what is no address, before any work.
+def check_cluster(address: str | None, workers: int | None, gpus: float | None) -> None:
+    """Refuse options that cannot be used, before any work; arguments as for `encode_on_ray`.
 
     Raises:
-        InputError: it is none, or Ray is not installed.
+        InputError: one is of no use as it is, or Ray is not installed.
     """
+    if gpus is not None and not 0 <= gpus <= 1:
+        raise InputError(f"--gpus-per-worker: {gpus:g} is no number from 0 to 1.")
+    if address is None:
+        for option, value in (("--workers", workers), ("--gpus-per-worker", gpus)):
+            if value is not None:
+                raise InputError(
+                    f"{option}: it is for a cluster's workers; give --ray ADDRESS too."
+                )
+        return
     if not _ADDRESSES.fullmatch(address):
         raise InputError(
             f"--ray: {address!r} is no address; give local, auto or HOST:PORT of a cluster that "
