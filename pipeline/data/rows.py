@@ -168,21 +168,19 @@ def _cells(lines: Iterator[str], delimiter: str, column: str, option: str) -> It
     # A lone "\r" ends a row to `csv`. No line holds a NUL, so that one can stand for it.
     guarded = (_LONE_RETURN.sub("\0", line) if "\r" in line else line for line in lines)
     reader = csv.reader(guarded, delimiter=delimiter, strict=True)
-    header: list[str] = []
-    first = 1
+    first = 1  # line of a record
     try:
+        header = next(reader, [])
+        if column not in header:
+            raise InputError(f"has no column {column!r}; {_known(option, header)}")
+        place = header.index(column)
+        first = reader.line_num + 1
         for cells in reader:
-            if not header:
-                header = cells
-                if column not in header:
-                    raise InputError(f"has no column {column!r}; {_known(option, header)}")
-                place = header.index(column)
-            elif cells and len(cells) != len(header):
+            if cells and len(cells) != len(header):
                 raise InputError(
                     f"line {first} has {len(cells)} cells and the header {len(header)}; correct it"
                 )
-            else:
-                yield cells[place].replace("\0", "\r") if cells else ""
+            yield cells[place].replace("\0", "\r") if cells else ""
             first = reader.line_num + 1
     except csv.Error as error:
         raise InputError(
