@@ -22,7 +22,7 @@ from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
-from pipeline.machine.stage import parser, run_stage, whole_number
+from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import measure
@@ -63,11 +63,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", default="auto", help="auto, cpu, cuda, ...")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
+    add("--revision", type=text_or_null, help="of an id on the hub: commit, tag or branch")
     return options
 
 
 def _run(options: argparse.Namespace) -> None:
-    folder = locate(options.encoder)
+    folder = locate(options.encoder, options.revision)
     outputs = {"--out": options.out, "--scores": options.scores}
     _check_outputs(folder, {option: path for option, path in outputs.items() if path})
     chosen = read(options.data, options.tasks)  # before the slow loading of an encoder

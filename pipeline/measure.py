@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> None:
     batches = complete_batches(meta.held_out, options.batch_size, options.batches)
     tokens = TokenArrays.load(options.prepared / "held_out")
     encoder = _load(options, meta)
-    described = describe_encoder(options.encoder, encoder.layout.pooling)
+    described = describe_encoder(options.encoder, encoder.layout.pooling, options.revision)
     views = dropout_views(
         encoder,
         tokens,
@@ -79,7 +79,9 @@ def _hardware(encoder: SentenceEncoder) -> str:
 
 def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
     """The encoder as training has it; one whose token ids mean other words is refused."""
-    encoder = SentenceEncoder.load(options.encoder, options.device, options.pooling)
+    encoder = SentenceEncoder.load(
+        options.encoder, options.device, options.pooling, options.revision
+    )
     tokenizer = encoder.tokenizer.backend_tokenizer
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -93,13 +95,13 @@ def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
     return encoder
 
 
-def describe_encoder(source: str, pooling: Pooling) -> dict[str, Any]:
+def describe_encoder(source: str, pooling: Pooling, revision: str | None = None) -> dict[str, Any]:
     """Who is measured: name and version, and for an encoder of Triad's what its record says.
 
     Raises:
         InputError: the record is broken.
     """
-    folder = locate(source)
+    folder = locate(source, revision)
     origin = read_origin(folder)
     return {
         "name": origin.name(Path(source).resolve().name if Path(source).exists() else source),

@@ -68,13 +68,6 @@ def expected(source: Path, backbone: Path, max_length: int | None = LENGTH) -> l
     return [list(row) for row in ids]
 
 
-def test_stored_tokens_are_those_of_the_tokenizer_with_truncation(
-    tiny: Path, corpus: Path, tmp_path: Path
-) -> None:
-    run(corpus, tmp_path / "out", backbone=str(tiny), held_out=0)
-    assert stored(tmp_path / "out/train") == expected(corpus, tiny)
-
-
 loaded = cache(AutoTokenizer.from_pretrained)
 whole_tokenizer = cache(load_tokenizer)
 
@@ -123,13 +116,6 @@ def test_the_report_counts_rows_and_tokens(tiny: Path, corpus: Path, tmp_path: P
     assert report.tokens == sum(min(length, LENGTH) for length in whole)
     assert report.mean_length == pytest.approx(np.mean(whole))
     assert report.source == str(corpus)
-
-
-def test_a_sentence_of_exactly_the_training_length_is_not_truncated(tmp_path: Path) -> None:
-    """[CLS], ten times "the", [SEP] are twelve tokens; one more word is one too many."""
-    source = tmp_path / "corpus.txt"
-    source.write_text("\n".join("the " * count for count in (9, 10, 11)))
-    assert run(source, tmp_path / "out", held_out=0).share_truncated == 1 / 3
 
 
 def test_the_histogram_counts_whole_lengths_in_bins_that_sort(corpus: Path, tmp_path: Path) -> None:
@@ -203,27 +189,36 @@ def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
     assert len(hashes | {reference}) == 6
 
 
-def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) -> None:
-    assert run(corpus, tmp_path / "enough", minimum=54).train == 54
-    with pytest.raises(InputError, match="60 distinct sentences, 6 of them held out, are fewer"):
-        run(corpus, tmp_path / "out", minimum=55)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"held_out": -0.1}, r"corpus\.held_out: -0.1 is no share; give one in \[0, 1\)\."),
+        ({"held_out": 1}, r"corpus\.held_out: 1 is no share"),
+        ({"held_out": float("nan")}, r"corpus\.held_out: nan is no share"),
+        ({"max_length": 2}, r"train\.max_length: 2 tokens do not suit .* give 3 to 128\."),
+        ({"max_length": 129}, r"train\.max_length: 129 tokens do not suit .* give 3 to 128\."),
+        ({"minimum": 55}, "60 distinct sentences, 6 of them held out, are fewer than one batch"),
+    ],
+)
+def test_a_setting_out_of_its_range_is_refused(
+    change: dict[str, Any], message: str, corpus: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=message):
+        run(corpus, tmp_path / "out", **change)
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("share", [-0.1, 1, float("nan")])
-def test_a_held_out_share_outside_its_range_is_refused(
-    share: float, corpus: Path, tmp_path: Path
+def test_a_backbone_on_the_hub_is_read_at_its_revision(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match=r"corpus\.held_out: .* is no share; give one in"):
-        run(corpus, tmp_path / "out", held_out=share)
+    def from_pretrained(source: str, *, revision: str) -> Any:
+        asked.append((source, revision))
+        return loaded(BERT_MINI)
 
-
-@pytest.mark.parametrize("length", [2, 129])
-def test_a_training_length_that_does_not_suit_the_backbone_is_refused(
-    length: int, corpus: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=rf"train\.max_length: {length} .* give 3 to 128\."):
-        run(corpus, tmp_path / "out", max_length=length)
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", from_pretrained)
+    run(corpus, tmp_path / "out", backbone="owner/name", backbone_revision="v1")
+    assert asked == [("owner/name", "v1")]
 
 
 def test_a_backbone_without_a_usable_tokenizer_is_refused(
@@ -265,19 +260,6 @@ def test_a_failure_while_writing_leaves_earlier_output(
     with pytest.raises(KeyboardInterrupt):
         run(corpus, tmp_path / "out", seed=9)
     assert contents(tmp_path) == before
-
-
-def test_new_output_replaces_all_of_the_old_and_what_a_killed_run_left(
-    corpus: Path, tmp_path: Path
-) -> None:
-    run(corpus, tmp_path / "out")
-    for left in ("out/old.bin", ".out.unfinished/half.npy", ".out.replaced/half.npy"):
-        (tmp_path / left).parent.mkdir(exist_ok=True)
-        (tmp_path / left).touch()
-    run(corpus, tmp_path / "out", seed=9)
-    run(corpus, tmp_path / "again", seed=9)
-    assert contents(tmp_path / "out") == contents(tmp_path / "again")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "corpus.txt", "out"]
 
 
 def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:

@@ -112,7 +112,12 @@ SETTINGS: dict[str, Any] = {
         "held_out": 0.0,
         "seed": 42,
     },
-    "backbone": {"source": "hub/tiny", "watch": "params.yaml", "pooling": "cls"},
+    "backbone": {
+        "source": "hub/tiny",
+        "watch": "params.yaml",
+        "revision": None,
+        "pooling": "cls",
+    },
     "train": {
         "max_length": TRAINING_LENGTH,
         "batch_size": 8,

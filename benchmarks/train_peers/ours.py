@@ -24,7 +24,7 @@ def build(task: Task) -> TrainingNetwork:
     """The network that `pipeline.train` builds."""
     torch.manual_seed(SEED)
     folder = str(task.folder)
-    backbone = BackboneParams(source=folder, watch=folder, pooling="cls")
+    backbone = BackboneParams(source=folder, watch=folder, revision=None, pooling="cls")
     _, network = training_network.build(backbone, task.settings, task.device)
     return network
 

@@ -45,6 +45,7 @@ def load(path: Path) -> Params:
         problems += _check_objective(str(name), settings, _mapping(raw, "train"))
     for where in ("corpus", "backbone"):
         problems += _check_watch(where, _mapping(raw, where))
+    problems += _check_revision(_mapping(raw, "backbone"))
     if problems:
         raise refuse(path, problems)
     return Params.model_validate(content)
@@ -138,3 +139,10 @@ def _check_watch(where: str, section: Mapping[Any, Any]) -> list[str]:
     return [
         f"{where}.watch: must equal {where}.source for a local path ({source!r}), got {watch!r}."
     ]
+
+
+def _check_revision(backbone: Mapping[Any, Any]) -> list[str]:
+    source, revision = backbone.get("source"), backbone.get("revision")
+    if not isinstance(source, str) or revision is None or watched(source) != source:
+        return []
+    return [f"backbone.revision: must be null for a local path ({source!r}), got {revision!r}."]

@@ -39,6 +39,7 @@ class BackboneParams(Settings):
 
     source: str
     watch: str
+    revision: str | None
     pooling: Pooling
 
 

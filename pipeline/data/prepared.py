@@ -1,7 +1,4 @@
-"""What is said about a prepared corpus: the stage's report and the folder's `meta.json`.
-
-Not here: the token arrays themselves (tokens.py) and the stage that writes them (prepare.py).
-"""
+"""What is said about a prepared corpus: the stage's report and the folder's `meta.json`."""
 
 from __future__ import annotations
 
@@ -23,62 +20,35 @@ _BIN, _LAST_BIN = 8, 128  # tokens: width of the histogram's bins, and where the
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What became of the corpus. Lengths are tokens, special ones included, before cutting.
-
-    Attributes:
-        source: Where the sentences came from.
-        data_hash: SHA-256 of the kept sentences and all that decides what is made of them.
-        rows_in: Rows read.
-        rows_kept: Distinct sentences that are not empty.
-        empty: Rows dropped as empty.
-        duplicates: Rows dropped as exact duplicates.
-        train: Sentences for training.
-        held_out: Sentences held out.
-        share_truncated: Share of kept sentences longer than the training length.
-        tokens: Tokens stored, after cutting.
-        mean_length: Mean length.
-        length_histogram: `{"length": "001-008", "count": n}` a bin; the last one is open.
-    """
+    """What became of the corpus. Lengths are tokens, special ones included, before truncation."""
 
     source: str
-    data_hash: str
+    data_hash: str  # of the kept sentences and all that decides what is made of them
     rows_in: int
-    rows_kept: int
+    rows_kept: int  # distinct sentences that are not empty
     empty: int
     duplicates: int
-    train: int
-    held_out: int
-    share_truncated: float
-    tokens: int
+    train: int  # sentences
+    held_out: int  # sentences
+    share_truncated: float  # of the kept sentences
+    tokens: int  # stored, after truncation
     mean_length: float
     length_histogram: list[dict[str, str | int]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Meta:
-    """What a prepared folder holds, `meta.json`.
+    """What a prepared folder holds, `meta.json`."""
 
-    Attributes:
-        backbone: Whose tokenizer was used, as it was named.
-        tokenizer_hash: SHA-256 of that tokenizer.
-        vocabulary: Every token id is below it.
-        pad_id: Token id that fills batches up.
-        max_length: Longest sentence stored, in tokens.
-        data_hash: As in the report.
-        source: As in the report.
-        train: Sentences in `train/`.
-        held_out: Sentences in `held_out/`.
-    """
-
-    backbone: str
-    tokenizer_hash: str
-    vocabulary: int
+    backbone: str  # as it was named
+    tokenizer_hash: str  # of the backbone's tokenizer
+    vocabulary: int  # every token id is below it
     pad_id: int
-    max_length: int
-    data_hash: str
+    max_length: int  # tokens
+    data_hash: str  # as in the report
     source: str
-    train: int
-    held_out: int
+    train: int  # sentences in train/
+    held_out: int  # sentences in held_out/
 
     @classmethod
     def load(cls, folder: Path) -> Meta:
@@ -97,7 +67,7 @@ class Meta:
 
 
 def histogram(lengths: npt.NDArray[np.int64]) -> list[dict[str, str | int]]:
-    """Lengths counted in bins of one width, the last one open."""
+    """Lengths counted in bins of one width, the last one open: `{"length": ..., "count": ...}`."""
     counts = np.bincount(
         np.minimum(lengths - 1, _LAST_BIN) // _BIN, minlength=_LAST_BIN // _BIN + 1
     )

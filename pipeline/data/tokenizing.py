@@ -1,8 +1,7 @@
-"""Sentences -> token arrays, by a backbone's own tokenizer.
+"""Sentences -> token arrays, by a backbone's own fast tokenizer.
 
 Equal to calling that tokenizer with truncation, sentence by sentence; but sentences are tokenized
-whole and then cut, so that their full lengths are known. Fast tokenizers only. Not here: reading
-and dividing the corpus (prepare.py).
+whole and then truncated, so that their full lengths are known.
 """
 
 from __future__ import annotations
@@ -11,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
+from tqdm import tqdm
 
 from pipeline.data.tokens import TokenArrays
 from pipeline.machine.errors import InputError
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 _CHUNK = 8192  # sentences tokenized at once: keeps every core busy at some ten MB
 
 
-def read_tokenizer(source: str) -> PreTrainedTokenizerFast:
+def read_tokenizer(source: str, revision: str | None = None) -> PreTrainedTokenizerFast:
     """The fast tokenizer, with a padding token and a vocabulary, of a folder or hub id.
 
     Raises:
@@ -34,7 +32,7 @@ def read_tokenizer(source: str) -> PreTrainedTokenizerFast:
     from transformers import AutoTokenizer  # noqa: PLC0415 - takes seconds, --help needs none
 
     try:
-        loaded: Any = AutoTokenizer.from_pretrained(source)
+        tokenizer: Any = AutoTokenizer.from_pretrained(source, revision=revision or "main")
     except Exception as error:  # tokenizers raises bare Exception
         reason = (str(error).splitlines() or [""])[0].rstrip(".")
         here = "" if Path(source).is_dir() else "is no folder here, and as a hub id "
@@ -42,20 +40,21 @@ def read_tokenizer(source: str) -> PreTrainedTokenizerFast:
             f"{here}gives no tokenizer ({type(error).__name__}: {reason}); give a Hugging "
             "Face folder or a hub id."
         ) from error
-    if not loaded.is_fast or loaded.pad_token_id is None:
-        lacks = "padding token" if loaded.is_fast else "fast tokenizer (tokenizer.json)"
+    if not tokenizer.is_fast or tokenizer.pad_token_id is None:
+        lacks = "padding token" if tokenizer.is_fast else "fast tokenizer (tokenizer.json)"
         raise InputError(f"has no {lacks}; choose one that has it.")
-    if len(loaded.get_vocab()) <= len(loaded.all_special_tokens):  # without a file transformers
-        # makes up a tokenizer that knows no word
+    if len(tokenizer.get_vocab()) <= len(tokenizer.all_special_tokens):  # without a file
+        # transformers makes up a tokenizer that knows no word
         raise InputError("has no vocabulary; add its tokenizer.json to the folder.")
-    tokenizer: PreTrainedTokenizerFast = loaded
-    return tokenizer
+    return tokenizer  # type: ignore[no-any-return]
 
 
-def load_tokenizer(backbone: str, max_length: int) -> tuple[Tokenizer, int]:
-    """The backbone's fast tokenizer, which neither cuts nor pads, and its padding id."""
+def load_tokenizer(
+    backbone: str, max_length: int, revision: str | None = None
+) -> tuple[Tokenizer, int]:
+    """The backbone's fast tokenizer, which neither truncates nor pads, and its padding id."""
     try:
-        loaded: Any = read_tokenizer(backbone)
+        loaded: Any = read_tokenizer(backbone, revision)
     except InputError as error:
         raise InputError(f"backbone.source: {backbone!r} {error}") from error
     shortest, longest = loaded.num_special_tokens_to_add() + 1, loaded.model_max_length
@@ -73,27 +72,22 @@ def load_tokenizer(backbone: str, max_length: int) -> tuple[Tokenizer, int]:
 def tokenize(
     sentences: list[str], tokenizer: Tokenizer, max_length: int
 ) -> tuple[TokenArrays, npt.NDArray[np.int64]]:
-    """Token arrays cut to max_length, and the lengths before cutting, (sentences,)."""
-    # Cutting takes the sentence's last tokens, not the special ones behind it: [SEP], </s>.
+    """Token arrays truncated to max_length, and the lengths before, (sentences,)."""
+    # Truncation takes the sentence's last tokens, not the special ones behind it: [SEP], </s>.
     mask = tokenizer.encode("a").special_tokens_mask
     tail = next(index for index, special in enumerate(reversed(mask)) if not special)
     vocabulary = vocabulary_size(tokenizer)
     parts, lengths = [], []
-    starts = range(0, len(sentences), _CHUNK)
-    console = Console(stderr=True)
-    for start in track(starts, "tokenize", console=console, disable=not console.is_terminal):
+    for start in tqdm(range(0, len(sentences), _CHUNK), "tokenize", disable=None):
         chunk = sentences[start : start + _CHUNK]
         rows = [encoding.ids for encoding in tokenizer.encode_batch_fast(chunk)]
         lengths.append(np.array([len(row) for row in rows], np.int64))
-        short = (_cut(row, max_length, tail) for row in rows)
+        short = [
+            row if len(row) <= max_length else row[: max_length - tail] + row[len(row) - tail :]
+            for row in rows
+        ]
         parts.append(TokenArrays.of(short, vocabulary=vocabulary))
     return TokenArrays.concatenate(parts), np.concatenate(lengths)
-
-
-def _cut(row: list[int], max_length: int, tail: int) -> list[int]:
-    if len(row) <= max_length:
-        return row
-    return row[: max_length - tail] + row[len(row) - tail :]
 
 
 def vocabulary_size(tokenizer: Tokenizer) -> int:

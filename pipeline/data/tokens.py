@@ -1,8 +1,7 @@
 """Token arrays: many sentences as one flat array of token ids and where each sentence starts.
 
 Two files a folder, `ids.npy` and `offsets.npy`, memory-mapped when loaded, so that a million
-sentences cost no memory until they are read. Not here: tokenizing (prepare.py), padding and
-batches (batches.py).
+sentences cost no memory until they are read.
 """
 
 from __future__ import annotations
@@ -15,19 +14,12 @@ import numpy as np
 from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy.typing as npt
 
     Ids = npt.NDArray[np.integer[Any]]
-
-_ID_TYPES = (np.dtype(np.uint16), np.dtype(np.int32))
-
-
-def id_type(vocabulary: int) -> np.dtype[Any]:
-    """The smallest type of `ids.npy` that holds every id of a vocabulary of this size."""
-    return np.dtype(np.uint16) if vocabulary <= 1 << 16 else np.dtype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,19 +34,13 @@ class TokenArrays:
     ids: Ids
     offsets: npt.NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        fault = _fault(self.ids, self.offsets)
-        if fault:
-            raise InputError(f"token arrays: {fault}.")
-
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[int]], *, vocabulary: int) -> TokenArrays:
-        """Pack sentences of token ids, each id in [0, vocabulary)."""
-        rows = list(sentences)
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        flat = (token for row in rows for token in row)
-        return cls(np.fromiter(flat, id_type(vocabulary), int(offsets[-1])), offsets)
+    def of(cls, sentences: Sequence[Sequence[int]], *, vocabulary: int) -> TokenArrays:
+        """Pack sentences of token ids, each id in [0, vocabulary), as small as that allows."""
+        kind = np.uint16 if vocabulary <= 1 << 16 else np.int32
+        offsets = _offsets(np.array([len(row) for row in sentences], np.int64))
+        flat = (token for row in sentences for token in row)
+        return cls(np.fromiter(flat, kind, int(offsets[-1])), offsets)
 
     @classmethod
     def concatenate(cls, parts: Sequence[TokenArrays]) -> TokenArrays:
@@ -71,10 +57,7 @@ class TokenArrays:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> Ids:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"sentence {index} of {len(self)}")
-        start, end = self.offsets[index % len(self) :][:2]
-        return self.ids[start:end]
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -92,21 +75,16 @@ class TokenArrays:
         """Map a saved folder into memory, read-only.
 
         Raises:
-            InputError: If a file is missing, cut short, or at odds with the other one.
+            InputError: If a file is missing or cut short.
         """
-        ids, offsets = _map(folder, "ids.npy"), _map(folder, "offsets.npy")
-        fault = _fault(ids, offsets)
-        if fault:
-            raise InputError(f"{folder}: {fault}; run `python -m pipeline.prepare` again.")
-        return cls(ids, offsets)
+        return cls(_map(folder / "ids.npy"), _map(folder / "offsets.npy"))
 
 
 def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
-def _map(folder: Path, name: str) -> npt.NDArray[Any]:
-    path = folder / name
+def _map(path: Path) -> npt.NDArray[Any]:
     try:
         array: npt.NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -114,16 +92,3 @@ def _map(folder: Path, name: str) -> npt.NDArray[Any]:
         what = "does not exist" if missing else "is damaged or cut short"
         raise InputError(f"{path}: {what}; run `python -m pipeline.prepare` again.") from error
     return np.asarray(array)  # the same mapping without the slow subclass
-
-
-def _fault(ids: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> str:
-    """What makes two arrays no token arrays; empty if nothing does."""
-    if ids.ndim != 1 or ids.dtype not in _ID_TYPES:
-        return f"ids must be one row of uint16 or int32, not {ids.dtype} of shape {ids.shape}"
-    if offsets.ndim != 1 or offsets.dtype != np.int64 or not len(offsets):
-        return f"offsets must be one row of int64, not {offsets.dtype} of shape {offsets.shape}"
-    if offsets[0] != 0 or offsets[-1] != len(ids):
-        return f"offsets go from {offsets[0]} to {offsets[-1]}, but ids from 0 to {len(ids)}"
-    if (np.diff(offsets) < 0).any():
-        return "offsets fall somewhere, but sentences follow one another"
-    return ""

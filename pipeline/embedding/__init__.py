@@ -1,1 +1,1 @@
-"""Parts of embedding a corpus that does not fit memory; the command is pipeline/embed.py."""
+"""Embedding a corpus that does not fit memory; the command is pipeline/embed.py."""

@@ -1,192 +1,177 @@
-"""Chunks -> embeddings by workers on a Ray cluster.
+"""Chunks of sentences -> embeddings by workers on a Ray cluster.
 
-This machine reads the input and writes the output, as it does without Ray; workers hold an encoder
-each and get whole chunks, in any order. So all that a worker needs is the encoder's folder, at the
-same path. Importing this imports Ray; connecting to it is cluster.py's.
+This machine reads the input and writes the output, as it does without Ray. A worker holds an
+encoder and gets whole chunks, so all that it needs is the encoder's folder, at the same path. Ray
+is imported when it is asked for: nothing else depends on it.
 """
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 import socket
-from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import ray
-from ray.data import ActorPoolStrategy, DataContext, Datasource, ReadTask, read_datasource
-from ray.data.block import BlockMetadata
-
-from pipeline.embedding.encoding import Encoding, embeddings, tokenized
-from pipeline.embedding.source import Source, chunks
 from pipeline.encoder.version import folder_version
+from pipeline.machine.device import usable_cores
 from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-    from pathlib import Path
+    from collections.abc import Generator, Iterator
 
-    from pipeline.embedding.parts import Parts
+    import numpy as np
+
+    from pipeline.embedding.encoding import Encoding
     from pipeline.encoder.encoder import SentenceEncoder
 
-# One chunk a row, and a row a block: offsets beyond 2^31 - 1 bytes want the large types.
-_TEXTS = pa.large_list(pa.large_string())
+_ADDRESSES = re.compile(r"local|auto|[^:/\s]+:[0-9]+")
+# Of shared memory, for the chunks that are on their way; further ones would go to the disk.
+_OBJECT_STORE = 512 << 20
 
 
-@dataclass(frozen=True)
-class Workers:
-    """What embeds.
-
-    Attributes:
-        count: processes.
-        gpus: share of a GPU for each.
-    """
-
-    count: int
-    gpus: float
-
-    @classmethod
-    def of(cls, count: int | None, gpus: float | None) -> Workers:
-        """Workers for the cluster that is connected; None takes what it has.
-
-        Raises:
-            InputError: it has less than they need.
-        """
-        there = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        has_gpus, has_cpus = there.get("GPU", 0.0), there.get("CPU", 0.0)
-        share = min(1.0, has_gpus) if gpus is None else gpus
-        allowed = int(min(has_cpus, has_gpus / share if share else has_cpus))
-        if allowed < (count or 1):
-            raise InputError(
-                f"--workers: {count or 1} of a CPU and {share:g} GPUs each are more than the "
-                f"cluster's {has_cpus:g} CPUs and {has_gpus:g} GPUs; lower --workers or "
-                "--gpus-per-worker, or add machines first."
-            )
-        return cls(count or allowed, share)
-
-
-class _Chunks(Datasource):
-    """The input as rows of a chunk's number and its texts."""
-
-    def __init__(self, source: Source, parts: Parts) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._source = source
-        self._size = parts.plan.chunk
-        self._finished = parts.finished
-
-    def estimate_inmemory_data_size(self) -> None:
-        """Not known."""
-
-    def get_read_tasks(self, *_: Any, **__: Any) -> list[ReadTask]:
-        """One reader, for a stream that has to be read in order."""
-        return [ReadTask(self._read, BlockMetadata(None, None, None, None))]
-
-    def _read(self) -> Iterator[pa.Table]:
-        for number, texts in enumerate(chunks(self._source.texts(), self._size)):
-            if number not in self._finished:
-                yield pa.table({"number": [number], "texts": pa.array([texts], _TEXTS)})
-
-
-class _Worker:
-    """An encoder that stays loaded.
-
-    What goes wrong is an answer, and not raised: Ray would try again, and print every traceback.
-    """
-
-    def __init__(self, settings: Encoding, version: str) -> None:
-        self._settings = settings
-        self._encoder: SentenceEncoder | None = None
-        self._error = ""
-        try:
-            _check_folder(settings.folder, version)
-            self._encoder = settings.load()
-        except ValueError as error:
-            self._error = str(error)
-
-    def __call__(self, chunk: pa.Table) -> pa.Table:
-        number, (texts,) = chunk["number"][0].as_py(), chunk["texts"].to_pylist()
-        packed, error = b"", self._error
-        if self._encoder is not None:
-            try:
-                ready = tokenized(self._encoder, number, texts)
-                packed = embeddings(self._encoder, ready, self._settings).tobytes()
-            except ValueError as wrong:
-                error = str(wrong)
-        columns = {"number": [number], "embeddings": pa.array([packed], pa.large_binary())}
-        return pa.table(columns | {"error": [error]})
-
-
-def _check_folder(folder: Path, version: str) -> None:
-    if not folder.is_dir() or folder_version(folder) != version:
-        raise InputError(
-            f"--encoder: on {socket.gethostname()}, a machine of the cluster, {folder} is not the "
-            "encoder that it is here; put it on a shared disk, or copy it there."
-        )
-
-
-def encode_on_ray(
-    source: Source,
-    parts: Parts,
-    settings: Encoding,
-    workers: Workers,
-    progress: Callable[[int], None],
-) -> None:
-    """Embed all chunks that are not finished, on the cluster that is connected.
-
-    Args:
-        source: the sentences; its paths are absolute.
-        parts: which chunks are finished, and where the others go.
-        settings: what every worker loads and does.
-        workers: how many.
-        progress: called with the number of sentences of each chunk.
+def check_cluster(address: str | None, workers: int | None, gpus: float | None) -> None:
+    """Refuse options that cannot be used, before any work; arguments as for `encode_on_ray`.
 
     Raises:
-        InputError: a worker cannot go on.
+        InputError: one is of no use as it is, or Ray is not installed.
     """
-    settings = replace(settings, folder=settings.folder.resolve())
-    try:
-        # Closed before the cluster is, so that workers end first, and in order.
-        with closing(_results(source, parts, settings, workers)) as results:
-            for number, packed in results:
-                if parts.lacks(number):  # a lost worker's chunk may come twice
-                    found = np.frombuffer(packed, parts.plan.dtype)
-                    parts.write(number, found.reshape(-1, parts.plan.dimension))
-                    progress(parts.plan.rows(number))
-    except ray.exceptions.RayError as error:
-        reason = next(line for line in reversed(str(error).splitlines()) if line.strip())
+    if gpus is not None and not 0 <= gpus <= 1:
+        raise InputError(f"--gpus-per-worker: {gpus:g} is no number from 0 to 1.")
+    if address is None:
+        for option, value in (("--workers", workers), ("--gpus-per-worker", gpus)):
+            if value is not None:
+                raise InputError(
+                    f"{option}: it is for a cluster's workers; give --ray ADDRESS too."
+                )
+        return
+    if not _ADDRESSES.fullmatch(address):
         raise InputError(
-            f"--ray: the cluster failed ({reason.strip().rstrip('.')}); the same command goes on "
-            "after the last finished chunk."
+            f"--ray: {address!r} is no address; give local, auto or HOST:PORT of a cluster that "
+            "this machine belongs to."
+        )
+    # Ray reads these when it is imported. Its core logs what is no failure as an error.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if address == "local":
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Linux included: without this, even a cluster of one machine listens to all others.
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    try:
+        import ray  # noqa: F401, PLC0415
+    except ImportError as error:
+        raise InputError(
+            f"--ray: needs the library `ray` ({error}); install it with: pip install -e '.[ray]'."
         ) from error
 
 
-def _results(
-    source: Source, parts: Parts, settings: Encoding, workers: Workers
-) -> Generator[tuple[int, bytes]]:
-    context = DataContext.get_current()
-    context.target_max_block_size = 1  # bytes: whatever its size, a row is a block of its own
-    context.enable_progress_bars = False
-    # The input need not be readable from elsewhere.
-    here = ray.get_runtime_context().get_node_id()
-    read = read_datasource(
-        _Chunks(source, parts),
-        override_num_blocks=1,
-        num_cpus=0,  # or a cluster of one CPU would wait for ever
-        label_selector={"ray.io/node-id": here},
-    )
-    embedded = read.map_batches(
-        _Worker,
-        fn_constructor_args=(settings, parts.plan.encoder),
-        batch_size=1,
-        batch_format="pyarrow",
-        compute=ActorPoolStrategy(size=workers.count),
-        num_cpus=1,
-        num_gpus=workers.gpus,
-    )
-    for block in embedded.iter_batches(batch_size=None, batch_format="pyarrow"):
-        table = cast("pa.Table", block)
-        for row in table.to_pylist():
-            if row["error"]:
-                raise InputError(row["error"])
-            yield row["number"], row["embeddings"]
+def encode_on_ray(
+    chunks: Iterator[tuple[int, list[str]]],
+    settings: Encoding,
+    address: str,
+    workers: int | None,
+    gpus: float | None,
+) -> Generator[tuple[int, np.ndarray]]:
+    """Embed numbered chunks on a cluster; they come back in any order.
+
+    Args:
+        chunks: read as workers become free.
+        settings: what every worker loads and does.
+        address: of the cluster; one that is started here ends with the last chunk.
+        workers: how many; None takes what the cluster has.
+        gpus: share of a GPU for each; None likewise.
+
+    Raises:
+        InputError: no such cluster, it has less than the workers need, or one cannot go on.
+    """
+    import ray  # noqa: PLC0415
+    from ray.util import ActorPool  # noqa: PLC0415
+
+    _connect(address)
+    try:
+        count, share = workers_for(workers, gpus)
+        version = folder_version(settings.folder)
+        # The worker of a machine that is lost starts elsewhere, and does its chunk again.
+        options = {"num_cpus": 1, "num_gpus": share, "max_restarts": 3, "max_task_retries": 3}
+        worker: Any = ray.remote(**options)(_Worker)  # type: ignore[call-overload]
+        pool: Any = ActorPool([worker.remote(settings, version) for _ in range(count)])
+        for chunk in chunks:
+            if not pool.has_free():
+                yield pool.get_next_unordered()
+            pool.submit(lambda actor, numbered: actor.embed.remote(*numbered), chunk)
+        while pool.has_next():
+            yield pool.get_next_unordered()
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None
+    except ray.exceptions.RayError as error:
+        raise InputError(
+            f"--ray: the cluster failed ({_reason(error)}); the same command resumes after the "
+            "last finished chunk."
+        ) from error
+    finally:
+        ray.shutdown()
+
+
+def _connect(address: str) -> None:
+    import ray  # noqa: PLC0415
+
+    own: dict[str, Any] = {}
+    if address == "local":
+        own = {
+            "num_cpus": usable_cores(),
+            "object_store_memory": _OBJECT_STORE,
+            "include_dashboard": False,
+            "_node_ip_address": "127.0.0.1",
+        }
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise InputError(
+            f"--ray: no cluster at {address!r} that can be used ({_reason(error)}); start one with "
+            "`ray start --head`, or give local."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
+def workers_for(count: int | None, gpus: float | None) -> tuple[int, float]:
+    """How many workers, and the share of a GPU for each; None takes what the cluster has.
+
+    Raises:
+        InputError: it has less than they need.
+    """
+    import ray  # noqa: PLC0415
+
+    resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    has_gpus, has_cpus = resources.get("GPU", 0.0), resources.get("CPU", 0.0)
+    share = min(1.0, has_gpus) if gpus is None else gpus
+    allowed = int(min(has_cpus, has_gpus / share if share else has_cpus))
+    if allowed < (count or 1):
+        raise InputError(
+            f"--workers: {count or 1} of a CPU and {share:g} GPUs each are more than the "
+            f"cluster's {has_cpus:g} CPUs and {has_gpus:g} GPUs; lower --workers or "
+            "--gpus-per-worker, or add machines first."
+        )
+    return count or allowed, share
+
+
+class _Worker:
+    """An encoder that stays loaded."""
+
+    def __init__(self, settings: Encoding, version: str) -> None:
+        self._settings, self._version = settings, version
+
+    @cached_property  # not in __init__, whose errors Ray does not bring back
+    def _encoder(self) -> SentenceEncoder:
+        folder = self._settings.folder
+        if not folder.is_dir() or folder_version(folder) != self._version:
+            raise InputError(
+                f"--encoder: on {socket.gethostname()}, a machine of the cluster, {folder} is not "
+                "the encoder that it is here; put it on a shared disk, or copy it there."
+            )
+        return self._settings.load()
+
+    def embed(self, number: int, texts: list[str]) -> tuple[int, np.ndarray]:
+        return number, self._settings.embed(self._encoder, texts)

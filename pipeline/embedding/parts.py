@@ -1,125 +1,100 @@
-"""An unfinished output: OUTPUT.parts, a folder that a run which was stopped goes on from.
+"""An unfinished output: OUTPUT.parts, a folder from which a stopped run resumes.
 
-    run.json     what the run is of, and whether all that is left is to move its result
-    embeddings   a .npy file, in which every chunk has its place from the start
-    finished     numbers of the chunks that are in it, a line each
-    whole        the Parquet output, in the making when all chunks are there
+    plan.json   the options and inputs that decide the embeddings
+    00000000    the embeddings of a chunk, (rows, D) numbers without a header; and so on
+    whole       the output, in the making when all chunks are there
 
-A chunk is listed after it has reached the disk, so that a power cut loses no more than the chunk
-in work. Chunks may come in any order. Not here: how they are made.
+A chunk's file appears whole or not at all, so a run computes those that are not there.
 """
 
 from __future__ import annotations
 
 import fcntl
-import os
+import json
+import shutil
 from contextlib import contextmanager
-from io import BytesIO
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pipeline.embedding.plan import RECORD, parts_folder, record, recorded, sync
 from pipeline.machine.errors import InputError, WriteError
-from pipeline.machine.files import writing
+from pipeline.machine.files import write_atomically, writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pipeline.embedding.plan import Plan
 
-SHEET, FINISHED, WHOLE = "embeddings", "finished", "whole"
+def parts_folder(output: Path) -> Path:
+    """Where the unfinished output lies."""
+    return output.with_name(f"{output.name}.parts")
 
 
 class Parts:
-    """The unfinished output of one plan; made by `open_parts`."""
+    """The chunks of an output, some of them finished.
 
-    def __init__(self, output: Path, plan: Plan, listing: BinaryIO) -> None:
-        self.plan = plan
-        self.output = output
-        self.sheet = parts_folder(output) / SHEET
-        self._listing = listing
-        header = _header(plan)
-        self._header = len(header)
-        if not self.sheet.exists() or self.sheet.stat().st_size < len(header):
-            self.sheet.write_bytes(header)
-        size = self.sheet.stat().st_size
-        self._finished = {n for n in _listed(listing) if plan.rows(n) and self._end(n) <= size}
+    Args:
+        output: the file that they will be.
+        shape: (N, D) of all embeddings.
+        dtype: of the embeddings.
+        chunk: sentences a chunk.
+    """
 
-    @property
-    def finished(self) -> frozenset[int]:
-        """Numbers of the finished chunks."""
-        return frozenset(self._finished)
+    def __init__(self, output: Path, shape: tuple[int, int], dtype: str, chunk: int) -> None:
+        self.output, self.shape, self.dtype, self.chunk = output, shape, np.dtype(dtype), chunk
+        self.folder = parts_folder(output)
 
-    @property
+    def rows(self, number: int) -> int:
+        """Sentences of a chunk; 0 past the last one."""
+        return max(0, min(self.chunk, self.shape[0] - number * self.chunk))
+
+    def has(self, number: int) -> bool:
+        """Whether a chunk is finished; a power cut may have left a shorter file."""
+        file = self._file(number)
+        size = self.rows(number) * self.shape[1] * self.dtype.itemsize
+        return file.exists() and file.stat().st_size == size
+
     def done(self) -> int:
         """Sentences of the chunks that are finished."""
-        return sum(self.plan.rows(number) for number in self._finished)
-
-    def lacks(self, number: int) -> bool:
-        """Whether a chunk is not finished."""
-        return number not in self._finished
-
-    def _end(self, number: int) -> int:
-        """Where a chunk ends in the sheet, in bytes."""
-        rows = number * self.plan.chunk + self.plan.rows(number)
-        return self._header + rows * self.plan.row_bytes
+        numbers = range(-(-self.shape[0] // self.chunk))
+        return sum(self.rows(number) for number in numbers if self.has(number))
 
     def write(self, number: int, embeddings: np.ndarray) -> None:
-        """Put a chunk's embeddings, (N, D), in their place.
+        """Keep a chunk's embeddings, (rows, D).
 
         Raises:
             InputError: they are not as many as planned, or not finite.
             WriteError: they cannot be written.
         """
-        if embeddings.shape != (self.plan.rows(number), self.plan.dimension):
+        if embeddings.shape != (self.rows(number), self.shape[1]):
             raise changed_while_read()
         wrong = np.flatnonzero(~np.isfinite(embeddings).all(axis=1))
         if len(wrong):
-            row = number * self.plan.chunk + int(wrong[0]) + 1
+            row = number * self.chunk + int(wrong[0]) + 1
             raise InputError(
-                f"--dtype: {self.plan.dtype} cannot hold the embedding of row {row}, which is "
+                f"--dtype: {self.dtype} cannot hold the embedding of row {row}, which is "
                 "infinite or not a number there; give --dtype float32, or another encoder."
             )
-        with writing(self.output):
-            self._put(self._end(number) - embeddings.nbytes, embeddings)
-            self._listing.write(f"{number}\n".encode())
-            _flush(self._listing)
-        self._finished.add(number)
+        write_atomically(self._file(number), embeddings.tobytes())
 
-    def _put(self, start: int, embeddings: np.ndarray) -> None:
-        # No memory map: on a full disk it would end the process with SIGBUS.
-        with self.sheet.open("r+b") as sheet:
-            sheet.seek(start)
-            sheet.write(np.ascontiguousarray(embeddings).data)
-            _flush(sheet)
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Embeddings of the rows from start up to stop, (stop - start, D)."""
+        first, last = start // self.chunk, (stop - 1) // self.chunk
+        files = [self._file(number) for number in range(first, last + 1)]
+        rows = np.concatenate([np.fromfile(file, self.dtype) for file in files])
+        return rows.reshape(-1, self.shape[1])[start - first * self.chunk :][: stop - start]
 
-    def read(self, start: int, rows: int) -> np.ndarray:
-        """Embeddings (rows, D) from a row on."""
-        count, offset = rows * self.plan.dimension, self._header + start * self.plan.row_bytes
-        found = np.fromfile(self.sheet, self.plan.dtype, count, offset=offset)
-        return found.reshape(-1, self.plan.dimension)
+    def write_array(self, path: Path) -> None:
+        """All embeddings as a .npy file, with the bytes that `numpy.save` writes."""
+        description = np.lib.format.dtype_to_descr(self.dtype)
+        header = {"descr": description, "fortran_order": False, "shape": self.shape}
+        with writing(self.output), path.open("wb") as whole:
+            np.lib.format.write_array_header_1_0(whole, header)
+            for start in range(0, self.shape[0], self.chunk):
+                whole.write(self._file(start // self.chunk).read_bytes())
 
-    def check_complete(self) -> None:
-        """Refuse to go on while a chunk is missing, though the input has ended.
-
-        Raises:
-            InputError: one is.
-        """
-        if self.done != self.plan.sentences:
-            raise changed_while_read()
-
-    def finish(self, whole: str) -> None:
-        """Make a file of the folder, its sheet or the Parquet file, the output; tidy up.
-
-        Raises:
-            WriteError: the output cannot be written.
-        """
-        with writing(self.output):
-            sync(self.sheet.with_name(whole))
-            record(self.output, self.plan, whole)
-            _move(self.output, whole)
+    def _file(self, number: int) -> Path:
+        return self.folder / f"{number:08}"
 
 
 def changed_while_read() -> InputError:
@@ -130,95 +105,77 @@ def changed_while_read() -> InputError:
     )
 
 
-@contextmanager
-def open_parts(output: Path, plan: Plan) -> Iterator[Parts]:
-    """The unfinished output, new or as an earlier run of this plan left it.
+def check_new(output: Path) -> None:
+    """Refuse an output that exists.
 
     Raises:
-        InputError: the earlier run was of another plan.
-        WriteError: it cannot be written, or another process writes it.
+        WriteError: it does, or the folder for its parts is somebody else's.
     """
     folder = parts_folder(output)
-    known = recorded(output, plan)
-    with writing(output):
-        folder.mkdir(parents=True, exist_ok=True)
-        if known is None:
-            record(output, plan, "")
-        (folder / FINISHED).touch()
-        listing = (folder / FINISHED).open("r+b")
-    with listing:
-        _lock(listing, output)
-        with writing(output):
-            parts = Parts(output, plan, listing)
-        yield parts
-
-
-def was_finished(output: Path, plan: Plan) -> bool:
-    """Whether an earlier run had only to move and tidy up its result, which is done then.
-
-    Raises:
-        InputError: the earlier run was of another plan.
-        WriteError: the output cannot be written, or is somebody else's.
-    """
-    whole = recorded(output, plan)
-    if not whole:
-        return False
-    made = (parts_folder(output) / whole).exists()
-    if made and output.exists():
+    if output.exists():
         raise WriteError(f"OUTPUT: {output} exists; remove it, or name another.")
-    there = made or output.exists()
-    with writing(output):
-        _move(output, whole)
-    return there
+    if not folder.exists() or (folder / "plan.json").is_file():
+        return
+    # A run that was killed at once leaves an empty folder, or the beginning of its plan.
+    if not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise WriteError(f"OUTPUT: {folder} is not of an unfinished run; move it, or name another.")
 
 
-def _move(output: Path, whole: str) -> None:
-    """The last steps; each may have been taken before."""
-    folder = parts_folder(output)
-    if (folder / whole).exists():
-        (folder / whole).replace(output)
-        sync(output.parent)
-    # The record goes last: as long as it is there, what else is left can be told.
-    for path in sorted(folder.iterdir(), key=lambda path: path.name == RECORD):
-        path.unlink()
-    folder.rmdir()
+@contextmanager
+def unfinished(parts: Parts, plan: Mapping[str, object]) -> Iterator[Path]:
+    """The file that becomes the output when the block ends without an error.
+
+    Args:
+        parts: none of them, or as an earlier run of this plan left them.
+        plan: what decides the embeddings, by the option that gives it.
+
+    Raises:
+        InputError: the earlier run was of another plan.
+        WriteError: the output cannot be written, the disk has no room, or another process writes.
+    """
+    place = parts.folder / "plan.json"
+    if place.exists():
+        _check_same(place, plan)
+    _check_room(parts)
+    if not place.exists():
+        write_atomically(place, f"{json.dumps(plan, indent=2)}\n".encode())
+    with place.open("rb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until the process ends, however
+        except BlockingIOError as error:
+            raise WriteError(
+                f"OUTPUT: another process is writing {parts.output}; wait for it, or name another."
+            ) from error
+        whole = parts.folder / "whole"
+        yield whole
+        with writing(parts.output):
+            whole.replace(parts.output)
+            shutil.rmtree(parts.folder)
 
 
-def _lock(listing: BinaryIO, output: Path) -> None:
-    """Until the file is closed, or the process has ended however it did."""
+def _check_same(place: Path, plan: Mapping[str, object]) -> None:
     try:
-        fcntl.flock(listing, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise WriteError(
-            f"OUTPUT: another process is writing {output}; wait for it, or name another."
+        earlier = dict(json.loads(place.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"OUTPUT: {place} is damaged; remove the folder {place.parent} to begin anew."
         ) from error
+    changed = [option for option, value in plan.items() if earlier.get(option) != value]
+    if changed:
+        raise InputError(
+            f"OUTPUT: {place.parent} holds finished chunks of another {', '.join(changed)}; give "
+            "what was given then to resume, or remove that folder to begin anew."
+        )
 
 
-def _listed(listing: BinaryIO) -> set[int]:
-    """Numbers of finished chunks; what a power cut has left of a line is cut off."""
-    numbers, good = set(), 0
-    for line in listing:
-        if not (line.endswith(b"\n") and line[:-1].isdigit()):
-            break
-        numbers.add(int(line))
-        good += len(line)
-    listing.seek(good)
-    listing.truncate()
-    return numbers
-
-
-def _header(plan: Plan) -> bytes:
-    """The beginning of a .npy file of all embeddings."""
-    stream = BytesIO()
-    content = {
-        "descr": np.lib.format.dtype_to_descr(np.dtype(plan.dtype)),
-        "fortran_order": False,
-        "shape": (plan.sentences, plan.dimension),
-    }
-    np.lib.format.write_array_header_1_0(stream, content)
-    return stream.getvalue()
-
-
-def _flush(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+def _check_room(parts: Parts) -> None:
+    """The chunks stay until the output, which holds them once more, is whole."""
+    needed = 2 * parts.shape[0] * parts.shape[1] * parts.dtype.itemsize
+    needed -= sum(path.stat().st_size for path in parts.folder.glob("*"))
+    near = next(parent for parent in parts.folder.resolve().parents if parent.exists())
+    free = shutil.disk_usage(near).free
+    if needed > free:
+        raise WriteError(
+            f"OUTPUT: {parts.output} needs {needed / 1e9:,.1f} GB more and {near} has "
+            f"{free / 1e9:,.1f} GB; make room, name another place, or give --dtype float16."
+        )

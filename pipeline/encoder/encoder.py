@@ -59,7 +59,11 @@ class SentenceEncoder:
 
     @classmethod
     def load(
-        cls, source: str | Path, device: str = "auto", pooling: Pooling = "cls"
+        cls,
+        source: str | Path,
+        device: str = "auto",
+        pooling: Pooling = "cls",
+        revision: str | None = None,
     ) -> "SentenceEncoder":
         """Load an encoder in float32 and evaluation mode.
 
@@ -68,13 +72,14 @@ class SentenceEncoder:
                 folder, or a model id on the hub.
             device: `auto`, `cpu`, `cuda`, `cuda:1`, `mps`.
             pooling: for sources that do not say.
+            revision: of a model id: commit, branch or tag; None is the main branch.
 
         Raises:
             InputError: no such folder or id, not a model, no tokenizer, modules that Triad lacks,
                 or the device is not there.
         """
         place = resolve(device)
-        folder = locate(str(source))
+        folder = locate(str(source), revision)
         layout = Layout.read(folder, pooling)
         model = _load_transformer(folder)
         torch.nn.Module.to(model, place)  # the library's wrapper has lost its types
@@ -169,7 +174,7 @@ class SentenceEncoder:
             self.layout.write(folder, self.dimension)
 
 
-def locate(source: str) -> Path:
+def locate(source: str, revision: str | None = None) -> Path:
     """The folder of an encoder: a local one as it is, a hub id's as it is downloaded or cached.
 
     Raises:
@@ -178,10 +183,11 @@ def locate(source: str) -> Path:
     if Path(source).exists():
         return Path(source)
     try:
-        return Path(snapshot_download(source, allow_patterns=HUB_FILES))
+        return Path(snapshot_download(source, revision=revision, allow_patterns=HUB_FILES))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        at = "" if revision is None else f" at revision {revision!r}"
         raise InputError(
-            f"{source}: no folder here, and no model id that the hub gives "
+            f"{source}: no folder here, and no model id that the hub gives{at} "
             f"({type(error).__name__}); check the path, or the id and the connection."
         ) from error
 

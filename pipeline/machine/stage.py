@@ -37,6 +37,11 @@ def whole_number(at_least: int, at_most: int | None = None) -> Callable[[str], i
     return read
 
 
+def text_or_null(text: str) -> str | None:
+    """The type of an option that takes a setting of params.yaml: DVC writes null as None."""
+    return None if text == "None" else text
+
+
 def run_stage(
     name: str,
     stage: Callable[[argparse.Namespace], None],

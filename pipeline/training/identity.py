@@ -65,6 +65,7 @@ class Identity:
         """Plain numbers and names, for JSON."""
         settings = self.settings.model_dump()
         variant = {} if self.kind == self.name else {"variant_of": self.kind}
+        revision = self.backbone.revision
         return {
             "objective": self.name,
             **variant,
@@ -73,6 +74,7 @@ class Identity:
             "training": {key: value for key, value in settings.items() if key not in ELSEWHERE},
             "backbone": {
                 "source": self.backbone.source,
+                **({} if revision is None else {"revision": revision}),
                 "pooling": self.backbone.pooling,
                 "version": self.backbone_version,
             },
@@ -128,7 +130,7 @@ def identify(
             f"{prepared}: {data.train} sentences are fewer than one batch of "
             f"{settings.batch_size}; give more text or a smaller train.batch_size."
         )
-    version = folder_version(locate(params.backbone.source))
+    version = folder_version(locate(params.backbone.source, params.backbone.revision))
     objective = params.objective(name)
     kind = params.kind(name)
     return Identity(name, kind, objective, seed, settings, params.backbone, version, data)

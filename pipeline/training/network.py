@@ -77,7 +77,9 @@ def build(
     Raises:
         InputError: no backbone that can be loaded, or one that cannot be trained so.
     """
-    encoder = SentenceEncoder.load(backbone.source, str(device), backbone.pooling)
+    encoder = SentenceEncoder.load(
+        backbone.source, str(device), backbone.pooling, backbone.revision
+    )
     refuse_without_dropout(encoder, backbone.source)
     attend_with_dropout(encoder.model)
     if encoder.layout.pooling == "cls":

@@ -245,6 +245,14 @@ def test_a_local_source_must_be_what_dvc_watches(tmp_path: Path, section: str) -
     load(tmp_path, **{f"{section}.source": source, f"{section}.watch": source})
 
 
+def test_a_local_backbone_has_no_revisions(tmp_path: Path) -> None:
+    changes = {"backbone.source": str(tmp_path), "backbone.watch": str(tmp_path)}
+    (problem,) = problems(tmp_path, changes | {"backbone.revision": "v1"})
+    expected = f"backbone.revision: must be null for a local path ({str(tmp_path)!r}), got 'v1'."
+    assert problem == expected
+    assert load(tmp_path, **{"backbone.revision": "v1"}).backbone.revision == "v1"
+
+
 def test_a_source_elsewhere_may_be_watched_by_any_file(tmp_path: Path) -> None:
     assert load(tmp_path, **{"corpus.watch": "anything"}).corpus.watch == "anything"
 

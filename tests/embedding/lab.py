@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -35,12 +33,7 @@ SENTENCES = [
 
 
 def write_text(path: Path, sentences: Sequence[str] = SENTENCES) -> Path:
-    content = "".join(f"{sentence}\n" for sentence in sentences).encode()
-    if path.suffix == ".gz":
-        content = gzip.compress(content)
-    elif path.suffix == ".xz":
-        content = lzma.compress(content)
-    path.write_bytes(content)
+    path.write_bytes("".join(f"{sentence}\n" for sentence in sentences).encode())
     return path
 
 
@@ -53,24 +46,37 @@ def write_parquet(path: Path, rows: pa.Table | None = None, row_group: int = 5) 
     return path
 
 
+def write_folder(path: Path) -> Path:
+    """SENTENCES in two files, beside what other programs leave."""
+    path.mkdir()
+    write_parquet(path / "b.parquet", table().slice(9))
+    write_parquet(path / "a.parquet", table().slice(0, 9))
+    (path / "_SUCCESS").touch()
+    (path / "_part.parquet").touch()
+    return path
+
+
+def options(encoder: Path) -> list[str]:
+    chunk = ["--chunk", str(CHUNK), "--batch-size", "4"]
+    return ["--encoder", str(encoder), *chunk, "--device", "cpu"]
+
+
 def embed(source: Path, output: Path, encoder: Path, *more: str) -> int:
-    options = ["--encoder", str(encoder), "--chunk", str(CHUNK), "--batch-size", "4"]
-    return main([str(source), str(output), *options, "--device", "cpu", *more])
+    return main([str(source), str(output), *options(encoder), *more])
 
 
-def reference(encoder: Path, sentences: Sequence[str] = SENTENCES) -> np.ndarray:
+def reference(encoder: Path) -> np.ndarray:
     """What SentenceEncoder.encode gives, chunk by chunk."""
     loaded = SentenceEncoder.load(encoder, "cpu")
-    starts = range(0, len(sentences), CHUNK)
-    return np.concatenate([loaded.encode(sentences[i : i + CHUNK], 4) for i in starts])
+    starts = range(0, len(SENTENCES), CHUNK)
+    return np.concatenate([loaded.encode(SENTENCES[i : i + CHUNK], 4) for i in starts])
 
 
 def embeddings(path: Path) -> np.ndarray:
     """Of either kind of output."""
     if path.suffix == ".npy":
         return np.asarray(np.load(path))
-    column = parquet.read_table(path)["embedding"]
-    return np.stack(column.to_numpy())
+    return np.stack(parquet.read_table(path)["embedding"].to_numpy())
 
 
 @dataclass
@@ -124,15 +130,8 @@ class FakeEncoder:
     seen: list[int] = field(default_factory=list)
     watch: Callable[[], None] = lambda: None
 
-    def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
-        return [[len(sentence)] for sentence in sentences]
-
-    def encode_ids(
-        self, ids: Sequence[Sequence[int]], batch_size: int, progress: Callable[[int], None] | None
-    ) -> np.ndarray:
-        self.seen.append(len(ids))
+    def encode(self, sentences: Sequence[str], batch_size: int) -> np.ndarray:
+        self.seen.append(len(sentences))
         self.watch()
-        if progress is not None:
-            progress(len(ids))
-        lengths = np.array(ids, np.float32).reshape(-1, 1)
-        return np.repeat(lengths * np.float32(self.value), self.dimension, axis=1)
+        lengths = np.array([len(sentence) for sentence in sentences], np.float32)
+        return np.repeat(lengths[:, None] * np.float32(self.value), self.dimension, axis=1)

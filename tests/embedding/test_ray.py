@@ -11,26 +11,30 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 import pytest
 from pyarrow import parquet
 
-from pipeline.embedding.plan import parts_folder
-from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.embedding.encoding import Encoding
+from pipeline.embedding.on_ray import workers_for
+from pipeline.embedding.parts import parts_folder
 from tests.embedding.lab import (
     CHUNK,
+    SENTENCES,
     embed,
     embeddings,
+    options,
     reference,
     table,
     write_parquet,
     write_text,
 )
-from tests.tiny import ROOT
+from tests.tiny import ROOT, WIDTH
 
-pytest.importorskip("ray", reason="needs the extra `ray`")
+ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,9 +61,9 @@ class Cluster:
     err: str = ""
 
     def embed(self, source: Path, output: Path, encoder: Path, *more: str) -> int:
-        options = ["--encoder", str(encoder), "--chunk", str(CHUNK), "--batch-size", "4"]
         paths = [str(source), str(output)]
-        command = [sys.executable, "-c", self.code, *paths, *options, "--ray", "local", *more]
+        command = [sys.executable, "-c", self.code, *paths, *options(encoder)]
+        command += ["--ray", "local", *more]
         environment = os.environ | {"RAY_TMPDIR": str(self.folder)}
         log = self.folder / "stderr"
         with log.open("wb") as stderr:
@@ -112,34 +116,26 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.verify)])
-def test_a_local_cluster_goes_on_with_a_run_and_gives_the_same_embeddings_in_order(
+def test_a_local_cluster_resumes_a_run_and_gives_the_same_embeddings_in_order(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster, workers: str
 ) -> None:
-    source, output = write_text(tmp_path / "in.txt.xz"), tmp_path / "out.npy"
-    stopped_after_one_chunk(source, output, tiny_bert)
+    source, output = write_text(tmp_path / "in.txt"), tmp_path / "out.npy"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoding, "embed", Mock(side_effect=[ones(), KeyboardInterrupt]))
+        assert embed(source, output, tiny_bert) == 130
     assert cluster.embed(source, output, tiny_bert, "--workers", workers) == 0, cluster.err
     found = np.load(output)
-    assert np.abs(found - reference(tiny_bert)).max() < CLOSE
+    assert np.array_equal(found[:CHUNK], ones())  # made before, and not again
+    assert np.abs(found - reference(tiny_bert))[CHUNK:].max() < CLOSE
     assert not parts_folder(output).exists()
     assert cluster.heard
     assert cluster.heard <= LOOPBACK
     assert cluster.is_gone()
 
 
-def stopped_after_one_chunk(source: Path, output: Path, encoder: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        seen: list[int] = []
-
-        def stop(*_: object) -> np.ndarray:
-            seen.append(1)
-            if len(seen) == 2:
-                raise KeyboardInterrupt
-            return np.asarray(real(*_))  # type: ignore[arg-type]
-
-        real = SentenceEncoder.encode_ids
-        patch.setattr(SentenceEncoder, "encode_ids", stop)
-        assert embed(source, output, encoder) == 130
-    assert (parts_folder(output) / "finished").read_text(encoding="ascii") == "0\n"
+def ones() -> np.ndarray:
+    """A chunk that no encoder gives."""
+    return np.ones((CHUNK, WIDTH), np.float32)
 
 
 # Two machines, as far as Ray can tell; neither has a CPU to spare for reading.
@@ -181,8 +177,9 @@ OTHER_ENCODER = """
 import sys
 
 from pipeline import embed
+from pipeline.embedding import on_ray
 
-embed.folder_version = lambda folder: "of another"
+on_ray.folder_version = lambda folder: "of another"
 sys.exit(embed.main(sys.argv[1:]))
 """
 
@@ -203,29 +200,36 @@ def test_a_worker_with_another_encoder_ends_the_run_with_one_sentence(
     assert cluster.is_gone()
 
 
+INTERRUPTED = """
+import os, signal, sys
+
+from pipeline import embed
+from pipeline.embedding.parts import Parts
+
+write, seen = Parts.write, []
+
+def interrupted(*chunk):
+    if seen:
+        os.killpg(0, signal.SIGINT)  # as a terminal does, workers included
+    seen.append(chunk)
+    write(*chunk)
+
+Parts.write = interrupted
+sys.exit(embed.main(sys.argv[1:]))
+"""
+
+
 @pytest.mark.verify
-def test_an_interrupted_cluster_ends_and_keeps_the_finished_chunks(
+def test_ctrl_c_ends_a_cluster_with_one_sentence_and_keeps_the_finished_chunks(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster
 ) -> None:
-    """Interrupted as the second chunk comes back."""
-    sentences = [f"sentence {row}" for row in range(5 * CHUNK)]
-    source, output = write_text(tmp_path / "in.txt", sentences), tmp_path / "out.npy"
-    cluster.code = (
-        "import sys\n"
-        "from pipeline.embed import main\n"
-        "from pipeline.embedding.parts import Parts\n"
-        "write, seen = Parts.write, []\n"
-        "def interrupted(*chunk):\n"
-        "    seen.append(chunk)\n"
-        "    if len(seen) == 2: raise KeyboardInterrupt\n"
-        "    write(*chunk)\n"
-        "Parts.write = interrupted\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
+    source, output = write_text(tmp_path / "in.txt", SENTENCES * 5), tmp_path / "out.npy"
+    cluster.code = INTERRUPTED
     assert cluster.embed(source, output, tiny_bert, "--workers", "1") == 130, cluster.err
     last = cluster.err.splitlines()[-1]
-    assert last == "embed: interrupted; the same command goes on after the last finished chunk."
-    assert (parts_folder(output) / "finished").read_bytes().count(b"\n") == 1
+    assert last == "embed: interrupted; the same command resumes after the last finished chunk."
+    assert "Traceback" not in cluster.err
+    assert list(parts_folder(output).glob("0*"))
     assert not output.exists()
     assert cluster.is_gone()
 
@@ -239,3 +243,30 @@ def test_an_address_where_no_cluster_answers_is_one_sentence(
     last = cluster.err.splitlines()[-1]
     assert last.startswith("embed: --ray: no cluster at 'auto' that can be used (")
     assert last.endswith("start one with `ray start --head`, or give local.")
+
+
+@pytest.mark.parametrize(
+    ("has", "options", "expected"),
+    [
+        ({"CPU": 4.0}, (None, None), (4, 0.0)),
+        ({"CPU": 16.0, "GPU": 2.0}, (None, None), (2, 1.0)),
+        ({"CPU": 16.0, "GPU": 2.0}, (None, 0.5), (4, 0.5)),
+        ({"CPU": 16.0, "GPU": 2.0}, (3, 0.0), (3, 0.0)),
+        ({"CPU": 1.0, "GPU": 2.0}, (None, None), (1, 1.0)),
+        ({"CPU": 2.0}, (3, None), None),
+        ({"CPU": 2.0}, (None, 1.0), None),
+        ({}, (None, 0), None),
+    ],
+)
+def test_workers_take_what_the_cluster_has_and_more_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    has: dict[str, float],
+    options: tuple[int | None, float | None],
+    expected: tuple[int, float] | None,
+) -> None:
+    monkeypatch.setattr(ray, "cluster_resources", lambda: has)
+    if expected is None:
+        with pytest.raises(ValueError, match=r"^--workers: .* are more than the cluster's .* CPUs"):
+            workers_for(*options)
+    else:
+        assert workers_for(*options) == expected

@@ -267,15 +267,15 @@ class TestLoad:
     ) -> None:
         """As for a folder: what the repository says about pooling wins over the argument."""
         load(own, "mean").save(own)
-        asked: list[str] = []
+        asked: list[tuple[str, object]] = []
 
-        def download(repository: str, **_: object) -> str:
-            asked.append(repository)
+        def download(repository: str, *, revision: str | None, **_: object) -> str:
+            asked.append((repository, revision))
             return str(own)
 
         monkeypatch.setattr("pipeline.encoder.encoder.snapshot_download", download)
-        encoder = SentenceEncoder.load("somebody/mean-encoder", "cpu", pooling="cls")
-        assert asked == ["somebody/mean-encoder"]
+        encoder = SentenceEncoder.load("somebody/mean-encoder", "cpu", "cls", "v1")
+        assert asked == [("somebody/mean-encoder", "v1")]
         assert encoder.layout.pooling == "mean"
 
 

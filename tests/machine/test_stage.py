@@ -10,7 +10,7 @@ import torch
 
 from pipeline import compare, evaluate, prepare, train
 from pipeline.machine.errors import OtherProcessError
-from pipeline.machine.stage import parser, run_stage, whole_number
+from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,3 +106,8 @@ def test_an_option_out_of_range_is_a_usage_error(
     error = capsys.readouterr().err
     assert error.startswith("usage: python -m pipeline.name")
     assert message in error
+
+
+def test_null_of_params_yaml_is_none_on_a_command_line() -> None:
+    assert text_or_null("None") is None
+    assert text_or_null("v1") == "v1"

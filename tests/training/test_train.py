@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.train import main
 from pipeline.training.curves import COLUMNS
 from pipeline.training.dev import DevSet
+from pipeline.training.identity import identify
 from tests.tiny import LONGEST, TRAINING_LENGTH
 from tests.training.lab import (
     STEPS,
@@ -238,6 +240,14 @@ class TestRecord:
         assert told["versions"]["torch"] == torch.__version__
         assert told["hardware"].startswith("cpu, ")
         assert [row["step"] for row in told["curve"]] == [0, 1, 2, 4, 6]
+
+    def test_a_revision_of_the_backbone_is_recorded_where_one_is_set(
+        self, lab: Lab, tmp_path: Path
+    ) -> None:
+        identity = identify(lab.params(tmp_path), "info_nce", 1, lab.prepared)
+        pinned = replace(identity, backbone=identity.backbone.model_copy(update={"revision": "v1"}))
+        assert "revision" not in identity.as_dict()["backbone"]
+        assert pinned.as_dict()["backbone"]["revision"] == "v1"
 
     def test_it_holds_no_times_and_nothing_else(self, finished: Path) -> None:
         named = "backbone best curve data hardware hyperparameters kept objective seed steps"

@@ -9,7 +9,7 @@ from typing import get_args
 
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.stage import parser as stage_parser
-from pipeline.machine.stage import whole_number
+from pipeline.machine.stage import text_or_null, whole_number
 
 LARGEST_SEED = 2**32 - 1  # of NumPy's
 
@@ -34,6 +34,8 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     made.add_argument("--device", default="auto", help="auto, cpu, cuda, ...")
     pooling = "for a Hugging Face folder, which does not say"
     made.add_argument("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
+    revision = "of an id on the hub: commit, tag or branch"
+    made.add_argument("--revision", type=text_or_null, help=revision)
     return made
 
 
