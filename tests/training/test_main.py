@@ -118,7 +118,7 @@ class TestMain:
 
         with monkeypatch.context() as patch:
             patch.setattr("pipeline.train.write_record", full)
-            with pytest.raises(WriteError, match="model: cannot be written"):
+            with pytest.raises(WriteError, match="model: the disk is full"):
                 lab.train(tmp_path)
         assert list((tmp_path / "models").iterdir()) == []
         assert not (tmp_path / "curve.csv").exists()
