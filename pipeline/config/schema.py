@@ -6,7 +6,7 @@ Not here: reading and checking the file (load.py), any default.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.settings import Listed, Settings, unknown
@@ -23,6 +23,17 @@ Temperature = Annotated[float, Field(gt=0, description="cosine")]
 StepLength = Annotated[float, Field(gt=0, description="length of a step")]
 
 
+def _known_tasks(tasks: str) -> str:
+    known = [*HALVES, *FOLDERS]
+    names = [name.strip() for name in tasks.split(",")]
+    if strangers := [unknown("task", name, known) for name in names if name not in known]:
+        raise ValueError(*strangers)
+    return tasks
+
+
+TaskNames = Annotated[str, AfterValidator(_known_tasks)]
+
+
 class CorpusParams(Settings):
     """Where sentences come from: see pipeline.data.sentences."""
 
@@ -31,7 +42,7 @@ class CorpusParams(Settings):
     revision: str | None
     column: str
     held_out: float = Field(ge=0, le=0.9, description="share")
-    seed: int = Field(ge=0, description="seed")
+    seed: Seed
 
 
 class BackboneParams(Settings):
@@ -73,19 +84,10 @@ class EvaluateParams(Settings):
     """
 
     data: str
-    tasks: str
+    tasks: TaskNames
     setting: SettingName
     classifier: ClassifierName
     batch_size: int = Field(ge=1, description="sentences")
-
-    @field_validator("tasks")
-    @classmethod
-    def _known_tasks(cls, tasks: str) -> str:
-        known = [*HALVES, *FOLDERS]
-        names = [name.strip() for name in tasks.split(",")]
-        if strangers := [unknown("task", name, known) for name in names if name not in known]:
-            raise ValueError(*strangers)
-        return tasks
 
 
 class CompareParams(Settings):
@@ -93,7 +95,7 @@ class CompareParams(Settings):
 
     baseline: str
     resamples: int = Field(ge=100, description="resamples")
-    seed: int = Field(ge=0, description="seed")
+    seed: Seed
 
 
 class RunsParams(Settings):
@@ -126,7 +128,7 @@ class SimulationParams(Settings):
     positive_mean: float = Field(gt=0, description="radians")
     temperatures: Listed[Temperature]
     steps: Listed[StepLength]
-    seed: int = Field(ge=0, description="seed")
+    seed: Seed
 
 
 class MeasureParams(Settings):
@@ -149,7 +151,7 @@ class AnalysisParams(Settings):
     steps: int = Field(ge=1, description="steps")
     evaluate_every: int = Field(ge=1, description="steps")
     record_every: int = Field(ge=1, description="steps")
-    tasks: str
+    tasks: TaskNames
     batch_size: int = Field(ge=2, description="sentences")
     measure: MeasureParams
 
