@@ -66,10 +66,13 @@ def compose(overrides: Sequence[str]) -> Params:
         path = Path(folder, "params.yaml")
         try:
             compose_and_dump(str(path), conf, None, "config", conf, list(overrides))
+            return config.load(path)
         except (HydraException, OmegaConfBaseException) as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise InputError(f"the settings cannot be composed from conf/ ({reason}).") from error
-        return config.load(path)
+        except InputError as error:
+            place = "the settings composed from conf/"
+            raise InputError(str(error).replace(str(path), place)) from error
 
 
 def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]:
@@ -79,12 +82,15 @@ def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]
         InputError: a name or value is wrong; every cell has been seen to then, and none has run.
     """
     name = options.objective
-    common = [f"runs.objectives=[{name}]", f"runs.seeds=[{options.seed}]", *options.set_param]
+    common = [*options.set_param, f"runs.objectives=[{name}]", f"runs.seeds=[{options.seed}]"]
     params = compose(common)
     fields = OBJECTIVES[params.kind(name)].hyperparameters.model_fields
     own = params.objectives[name].get("train", {})  # wins over `train`
     paths = {key: f"objectives.{name}.train" if key in own else "train" for key in RATE}
     paths |= {key: f"objectives.{name}" for key in COMPONENTS if key in fields}
+    for override in options.set_param:
+        if override.partition("=")[0] in {f"{paths[key]}.{key}" for key in RATE}:
+            raise InputError(f"-S {override}: the search itself sets this; use its own option.")
     tried = {
         key: [f"{path}.{key}={value}" for value in getattr(options, key)]
         for key, path in paths.items()
@@ -197,11 +203,12 @@ def main(argv: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     path: Path = options.out / options.objective
     check_writable("--out", path.with_suffix(".json"))
-    if not Path(".dvc").is_dir():
-        raise InputError(
-            f"{Path.cwd()} has no .dvc, so it is not the root of a DVC repository with Triad's "
-            "pipeline; call it from the checkout's root, after `dvc init` where .dvc is missing."
-        )
+    for needed in (".git", ".dvc", "dvc.yaml"):
+        if not Path(needed).exists():
+            raise InputError(
+                f"{Path.cwd()} has no {needed}, so it is not the root of a DVC repository with "
+                "Triad's pipeline; call it from the checkout's root."
+            )
     common, tried = plan(options)
     commit = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()  # noqa: S607
     search = Search(options.objective, options.seed, commit, common)

@@ -15,6 +15,7 @@ from pipeline.senteval.benchmark import FOLDERS, HALVES
 from pipeline.senteval.classifier import ClassifierName, SettingName
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
+Keep = Literal["last", "best"]
 Compile = Literal["auto", "on", "off"]
 
 # numpy's generators take 32 bits.
@@ -64,7 +65,7 @@ class TrainParams(Settings):
     weight_decay: float = Field(ge=0, description="per step")
     gradient_clip: float = Field(gt=0, description="l2 norm")
     dev: str
-    keep: Literal["last", "best"]
+    keep: Keep
     evaluate_every: int = Field(ge=1, description="steps")
     record_every: int = Field(ge=1, description="steps")
     head: HeadKind
