@@ -45,15 +45,15 @@ def check(params: Params) -> None:
         )
     read_tasks(Path(params.evaluate.data), params.evaluate.tasks)
     read_dev(Path(params.train.dev))
-    runs = {params.train_for(name) for name in params.runs.objectives}
+    runs = dict.fromkeys(params.train_for(name) for name in params.runs.objectives)
     for settings in runs:
         device = resolve(settings.device)
         compiles(settings.compile, device)
         build(params.backbone, settings, device)
     load_tokenizer(params.backbone.source, params.train.max_length)
     corpus = params.corpus
-    read = read_corpus(corpus.source, revision=corpus.revision, column=corpus.column)
-    count = len(read.sentences)
+    found = read_corpus(corpus.source, revision=corpus.revision, column=corpus.column)
+    count = len(found.sentences)
     batch = max(settings.batch_size for settings in runs)
     if count - round(count * corpus.held_out) < batch:
         raise InputError(
