@@ -1,184 +1,248 @@
-"""The paper's grid search in two stages, as DVC experiments; the same command resumes it.
+"""The paper's grid search in two stages: one `dvc exp run` after another.
 
-    python -m pipeline.grid --objective vicreg_modified --profile paper-bert --out results/grid
+    python -m pipeline.grid --objective vicreg_modified --out results/grid -S profile=paper-bert
 
-Stage one tries batch sizes and learning rates, stage two margins, temperatures and ratios at stage
-one's best, as far as the objective has them. A cell is one run of one seed. The best is picked by
-STS-B dev only. Writes <out>/<objective>.json and .md. Not here: how a cell is run (dvc.yaml).
+Stage one tries batch sizes and learning rates at m = 0.3, t = 0.05, r = 1. Stage two tries margins,
+temperatures and ratios at stage one's best, as far as the objective has them. The best cell is the
+first with the highest dev score of the encoder that is kept (`train.keep`). A cell that is an
+experiment of this commit already is not run again, so the same command resumes. Writes
+<out>/<objective>.json and .md after each cell.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import subprocess
 import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pipeline.grid_search.cells import COMPONENTS, RATE, Grids, Search, Settings
-from pipeline.grid_search.completion import Experiments, complete
-from pipeline.grid_search.experiments import DvcExperiments
-from pipeline.grid_search.outcomes import PENDING, Outcomes, State, count
-from pipeline.grid_search.request import Request, resolve
-from pipeline.grid_search.tables import Stage, as_json, as_markdown
+from pipeline.config import load as config
 from pipeline.machine.errors import InputError
-from pipeline.machine.files import write_together
+from pipeline.machine.files import check_writable, write_together
 from pipeline.machine.stage import parser, run_stage
+from pipeline.objectives import OBJECTIVES
+from pipeline.results.layout import markdown_table
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+
+    from pipeline.config.schema import Params
+
+Cell = dict[str, Any]  # name, settings, dev, failed
 
 # Li, Zhang & Nie 2024, appendix on the settings.
-VALUES = {
-    "batch_size": (64, 128, 256, 512),
-    "learning_rate": (5e-6, 1e-5, 3e-5, 5e-5),
+RATE = {"batch_size": (64, 128, 256, 512), "learning_rate": (5e-6, 1e-5, 3e-5, 5e-5)}
+COMPONENTS = {
     "margin": (0.27, 0.3, 0.33, 0.37),
     "temperature": (0.01, 0.03, 0.05),
     "ratio": (1.0, 1.25, 1.5, 1.75, 2.0),
 }
 START = {"margin": 0.3, "temperature": 0.05, "ratio": 1.0}
-PLURAL = {
-    "batch_size": "batch-sizes",
-    "learning_rate": "learning-rates",
-    "margin": "margins",
-    "temperature": "temperatures",
-    "ratio": "ratios",
-}
-INTERRUPTED = (
-    "what ran is stopped and counts as cut off, the other cells stay in DVC's queue: the same "
-    "command goes on."
-)
+# `compare` is left out: a cell has nothing that it could be compared with. `untrained` is not, as
+# DVC cannot apply an experiment that lacks a stage's output.
+TARGETS = ("untrained", "evaluate")
+
+
+def compose(overrides: Sequence[str]) -> Params:
+    """The settings that `dvc exp run` makes of overrides, checked.
+
+    Raises:
+        InputError: they cannot be composed from conf/, or are not valid.
+    """
+    from dvc.utils.hydra import compose_and_dump  # noqa: PLC0415 - slow, and not everywhere
+    from hydra.errors import HydraException  # noqa: PLC0415
+    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
+
+    conf = str(Path("conf").resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "params.yaml")
+        try:
+            compose_and_dump(str(path), conf, None, "config", conf, list(overrides))
+            return config.load(path)
+        except (HydraException, OmegaConfBaseException) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise InputError(f"the settings cannot be composed from conf/ ({reason}).") from error
+        except InputError as error:
+            place = "the settings composed from conf/"
+            raise InputError(str(error).replace(str(path), place)) from error
+
+
+def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]:
+    """The overrides of all cells; and for each stage the overrides that it tries, by setting.
+
+    Raises:
+        InputError: a name or value is wrong; every cell has been seen to then, and none has run.
+    """
+    name = options.objective
+    common = [*options.set_param, f"runs.objectives=[{name}]", f"runs.seeds=[{options.seed}]"]
+    params = compose(common)
+    fields = OBJECTIVES[params.kind(name)].hyperparameters.model_fields
+    own = params.objectives[name].get("train", {})  # wins over `train`
+    paths = {key: f"objectives.{name}.train" if key in own else "train" for key in RATE}
+    paths |= {key: f"objectives.{name}" for key in COMPONENTS if key in fields}
+    for override in options.set_param:
+        if override.partition("=")[0] in {f"{paths[key]}.{key}" for key in RATE}:
+            raise InputError(f"-S {override}: the search itself sets this; use its own option.")
+    tried = {
+        key: [f"{path}.{key}={value}" for value in getattr(options, key)]
+        for key, path in paths.items()
+    }
+    start = [f"{paths[key]}.{key}={START[key]}" for key in COMPONENTS if key in paths]
+    # The dev score needs no task; STS-B is the cheapest, as its folder holds the dev pairs too.
+    task = [] if Path(params.evaluate.data).is_file() else ["evaluate.tasks=STS-B"]
+    common = [*start, *task, *common]
+    for values in itertools.zip_longest(*tried.values()):
+        compose([*common, *(value for value in values if value)])
+    stages = [[tried[key] for key in keys if key in tried] for keys in (RATE, COMPONENTS)]
+    return common, stages
+
+
+@dataclass(frozen=True)
+class Search:
+    """What all cells have in common.
+
+    Attributes:
+        objective: its name in params.yaml.
+        seed: of every run.
+        commit: whose experiments count.
+        common: overrides of every cell.
+    """
+
+    objective: str
+    seed: int
+    commit: str
+    common: Sequence[str]
+
+    def run(self, settings: list[str], known: dict[str, float]) -> Cell:
+        """A cell with its dev score, or why it has none; it is run if its score is not known."""
+        overrides = [*self.common, *settings]
+        short = hashlib.sha256(repr([self.commit, *overrides]).encode()).hexdigest()[:8]
+        name, reason = f"grid-{self.objective}-{self.seed}-{short}", None
+        if name not in known:
+            print(f"{name}: -S {' -S '.join(settings)}", flush=True)
+            reason = run_experiment(name, overrides)
+            known.update(self.scores())
+            if name not in known:
+                reason = reason or "the experiment has no dev score"
+                print(f"{name} failed: {reason}", flush=True)
+        return {"name": name, "settings": settings, "dev": known.get(name), "failed": reason}
+
+    def scores(self) -> dict[str, float]:
+        """The dev score of each experiment of this commit, by name."""
+        from dvc.api import exp_show  # noqa: PLC0415 - slow, and not everywhere
+
+        # The file's name stands before the metric's where several files have that metric.
+        metric = f"metrics/{self.objective}/{self.seed}.json:dev_spearman"
+        # One that waits or failed in DVC's queue is shown with the metrics of its commit.
+        rows = [row for row in exp_show() if row.get("State") in (None, "Success")]
+        found = {row["Experiment"]: row.get(metric, row.get("dev_spearman")) for row in rows}
+        return {name: dev for name, dev in found.items() if name and isinstance(dev, float)}
+
+    def write(self, path: Path, stages: Sequence[Sequence[Cell]]) -> None:
+        """A table a stage, its best cell in bold, and the same as JSON."""
+        record = {**dataclasses.asdict(self), "stages": stages}
+        text = (
+            f"# Grid search: `{self.objective}`\n\n`{' '.join(self.common)}` at commit "
+            f"`{self.commit[:10]}`. Picked by the dev score only (Spearman x 100, of equal cells "
+            "the first), never by a test score. One seed a cell: differences that another seed "
+            "would make too mean nothing.\n"
+        )
+        for number, cells in enumerate(stages, 1):
+            paths = [setting.partition("=")[0] for setting in cells[0]["settings"]]
+            lines = [["experiment", "failed", *(path.split(".")[-1] for path in paths), "dev"]]
+            for cell in cells:
+                values = [setting.partition("=")[2] for setting in cell["settings"]]
+                values.append("" if cell["dev"] is None else f"{cell['dev']:.2f}")
+                if cell is best(cells):
+                    values = [f"**{value}**" for value in values]
+                reason = (cell["failed"] or "").replace("|", r"\|")
+                lines.append([f"`{cell['name']}`", reason, *values])
+            text += f"\n## Stage {number}\n\n{markdown_table(lines, left=2)}\n"
+        both = {".json": f"{json.dumps(record, indent=2, ensure_ascii=False)}\n", ".md": text}
+        write_together({path.with_suffix(kind): one.encode() for kind, one in both.items()})
+
+
+def run_experiment(name: str, overrides: Sequence[str]) -> str | None:
+    """`dvc exp run`; why it failed, if it did: the last that its stage said, or else DVC."""
+    changes = [word for override in overrides for word in ("-S", override)]
+    command = [sys.executable, "-m", "dvc", "exp", "run", "--name", name, *changes, *TARGETS]
+    # DVC's stages look for `python` on the path.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    environment = os.environ | {"PATH": path}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as dvc:  # noqa: S603
+        try:
+            said = dvc.communicate()[1]
+        except KeyboardInterrupt:
+            dvc.communicate()  # it has got Ctrl-C too, and puts the workspace in order
+            raise
+    lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+    ends = [i for i, line in enumerate(lines) if line.startswith("ERROR: failed to reproduce")]
+    return lines[max(ends[0] - 1, 0) if ends else -1].strip() if dvc.returncode else None
+
+
+def best(cells: Sequence[Cell]) -> Cell | None:
+    """The first cell with the highest dev score; None if no cell has one."""
+    scored = [cell for cell in cells if cell["dev"] is not None]
+    return max(scored, key=lambda cell: cell["dev"], default=None)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Command line; 0 if all cells have ended, 1 with one sentence if not, 130 after Ctrl-C."""
-    return run_stage("grid", _run, _parser().parse_args(argv), INTERRUPTED)
+    """Command line; 0 if a best cell was found, 1 with one sentence if not, 130 after Ctrl-C."""
+    kept = "the cells that finished are kept, and the same command resumes."
+    return run_stage("grid", _run, _parser().parse_args(argv), kept)
 
 
 def _run(options: argparse.Namespace) -> None:
-    _check_options(options)
-    request = Request(
-        objective=options.objective,
-        profile=options.profile,
-        seed=options.seed,
-        given=tuple(options.set),
-        copy_paths=tuple(options.copy_paths),
-        values={key: tuple(getattr(options, key)) for key in VALUES},
-        start={key: getattr(options, f"start_{key}") for key in START},
-    )
-    search, grids = resolve(request)
-    if search.uncommitted is not None:
-        _tell(f"Uncommitted changes ({search.uncommitted}) go into the cells.")
-    experiments = DvcExperiments(
-        objective=search.objective,
-        seed=search.seed,
-        commit=search.commit,
-        jobs=options.jobs,
-        copy_paths=request.copy_paths,
-        poll_seconds=options.poll_seconds,
-    )
-    name = run_search(search, grids, experiments, options.out, keep_failed=options.keep_failed)
-    _tell(f"All cells: {options.out / search.objective}.md")
-    _tell(f"Carry it into the workspace: dvc exp apply {name}")
-
-
-def run_search(
-    search: Search, grids: Grids, experiments: Experiments, out: Path, *, keep_failed: bool = False
-) -> str:
-    """Both stages, with the tables written whenever a cell has ended; the best one's experiment.
-
-    Raises:
-        ValueError: no cell of a stage finished, or some were cut off.
-        KeyboardInterrupt: passed on.
-    """
-    stages: list[Stage] = []
-
-    def run(title: str, cells: list[Settings]) -> Settings:
-        named = {search.name(cell): cell for cell in cells}
-        stages.append(Stage(title, named, {}))
-
-        def report(outcomes: Outcomes) -> None:
-            _tell_changes(len(stages), stages[-1].outcomes, outcomes)
-            stages[-1] = Stage(title, named, outcomes)
-            _write(search, stages, out)
-
-        overrides = {name: search.overrides(cell) for name, cell in named.items()}
-        complete(overrides, experiments, report, keep_failed=keep_failed)
-        return _best(search, stages)
-
-    best = run("batch size and learning rate", grids.first())
-    second = grids.second(best)
-    if second:
-        best = run(", ".join(grids.components), second)
-    return search.name(best)
-
-
-def _best(search: Search, stages: list[Stage]) -> Settings:
-    """The last stage's best cell, told."""
-    number, stage = len(stages), stages[-1]
-    name = stage.best
-    if name is None:
-        reasons = [outcome.reason for outcome in stage.outcomes.values() if outcome.reason]
-        raise ValueError(
-            f"stage {number}: none of {len(stage.cells)} cells finished; the first of them: "
-            f"{reasons[0] if reasons else 'no reason is known'}"
-        )
-    outcome = stage.outcomes[name]
-    _tell(f"Stage {number}: best by STS-B dev is {name}: {outcome.dev:.2f} at step {outcome.step}")
-    _tell(f"  -S {' -S '.join(search.changes(stage.cells[name]))}")
-    return stage.cells[name]
-
-
-def _write(search: Search, stages: list[Stage], out: Path) -> None:
-    path = out / search.objective
-    contents = {".json": as_json(search, stages), ".md": as_markdown(search, stages)}
-    write_together({path.with_suffix(kind): content for kind, content in contents.items()})
-
-
-def _tell_changes(number: int, before: Outcomes, after: Outcomes) -> None:
-    for name, outcome in after.items():
-        if name not in before or outcome == before[name] or outcome.state in PENDING:
-            continue
-        reason = f": {outcome.reason}" if outcome.reason else ""
-        dev = f"dev {outcome.dev:.2f}" if outcome.state is State.FINISHED else outcome.state
-        _tell(f"  {name}: {dev}{reason}")
-    _tell(f"Stage {number}: {count(after)}")
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-def _check_options(options: argparse.Namespace) -> None:
-    if options.jobs < 1 or options.poll_seconds <= 0:
-        raise InputError("--jobs must be 1 or more, and --poll-seconds more than 0.")
-    for module in ("dvc", "hydra"):
-        if importlib.util.find_spec(module) is None:
+    path: Path = options.out / options.objective
+    check_writable("--out", path.with_suffix(".json"))
+    for needed in (".git", ".dvc", "dvc.yaml"):
+        if not Path(needed).exists():
             raise InputError(
-                f"{module} is not installed; install what `dvc repro` needs: "
-                "pip install -c constraints.txt -e '.[pipeline]'"
+                f"{Path.cwd()} has no {needed}, so it is not the root of a DVC repository with "
+                "Triad's pipeline; call it from the checkout's root."
             )
+    common, tried = plan(options)
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()  # noqa: S607
+    search = Search(options.objective, options.seed, commit, common)
+    known = search.scores()
+    stages: list[list[Cell]] = []
+    picked: Cell = {"settings": []}
+    for values in filter(None, tried):
+        stages.append([])
+        for settings in itertools.product(*values):
+            stages[-1].append(search.run([*picked["settings"], *settings], known))
+            search.write(path, stages)
+        found = best(stages[-1])
+        if found is None:
+            raise InputError(
+                f"stage {len(stages)}: none of {len(stages[-1])} cells finished; the first of "
+                f"them: {stages[-1][0]['failed']}"
+            )
+        picked = found
+        at = f"-S {' -S '.join(picked['settings'])}"
+        print(f"Stage {len(stages)}: the best is {picked['name']}, dev {picked['dev']:.2f}: {at}")
+    print(f"All cells: {path}.md\nCarry it into the workspace: dvc exp apply {picked['name']}")
 
 
 def _parser() -> argparse.ArgumentParser:
     options = parser("pipeline.grid", __doc__)
-    options.allow_abbrev = False
     add = options.add_argument
-    add("--objective", required=True, help="one of pipeline.objectives.OBJECTIVES")
-    add("--profile", required=True, help="one of conf/profile")
+    add("--objective", required=True, help="its name in params.yaml")
     add("--out", type=Path, required=True, help="folder of the tables")
     add("--seed", type=int, default=42, help="of every run (42)")
-    add("--jobs", type=int, default=1, help="DVC's workers: runs at a time (1)")
-    add("--copy-paths", nargs="+", action="extend", default=[], help="untracked data of the runs")
-    add("--set", nargs="+", action="extend", default=[], help="more settings, key=value")
-    for key in (*RATE, *COMPONENTS):
-        kind = int if key == "batch_size" else float
-        words = " ".join(f"{value:g}" for value in VALUES[key])
-        add(f"--{PLURAL[key]}", dest=key, nargs="+", type=kind, default=VALUES[key], help=words)
-    for key, value in START.items():
-        add(f"--start-{key}", type=float, default=value, help=f"in stage one ({value:g})")
-    add("--keep-failed", action="store_true", help="do not try cells again that failed before")
-    add("--poll-seconds", type=float, default=15.0, help="between two looks at the queue (15)")
+    more = "as for `dvc exp run`: profile=..., or a setting of params.yaml; several times"
+    add("-S", "--set-param", action="append", default=[], metavar="KEY=VALUE", help=more)
+    for key, values in (RATE | COMPONENTS).items():
+        kind, words = type(values[0]), " ".join(str(value) for value in values)
+        add(f"--{key.replace('_', '-')}", nargs="+", type=kind, default=values, help=words)
     return options
 
 

@@ -7,6 +7,7 @@ the dev pairs (`train.keep`). A run that was interrupted resumes from its last c
 
 import argparse
 import sys
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from pipeline.senteval.graded_pairs import read_dev
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.curves import DYNAMICS, as_csv
 from pipeline.training.dev import DevSet
-from pipeline.training.display import Report, progress_bar
+from pipeline.training.display import Report, progress_bar, silent
 from pipeline.training.identity import Identity, identify
 from pipeline.training.monitor import Monitor
 from pipeline.training.network import build
@@ -76,28 +77,32 @@ def train(
     progress = resume(last, network, step.optimizer, processes.rank)
     monitor = Monitor(objective, settings, steps, device)
 
-    def evaluate(random: list[State]) -> dict[str, float]:
+    def evaluated(random: list[State]) -> dict[str, float]:
         row = monitor.read(progress) | {"dev_spearman": score()}
         if progress.add(row):
             checkpoints.save_best(encoder.model)
-        if progress.step:
-            checkpoints.save(progress, network, step.optimizer, random)
+        checkpoints.save(progress, network, step.optimizer, random)
         return row
 
+    def evaluate() -> dict[str, float]:
+        random = processes.collected(random_state(device))
+        return processes.from_first(partial(evaluated, random))
+
     def finish() -> None:
-        if settings.keep == "best":
-            checkpoints.load_best(encoder.model)
-        record = make_record(identity, progress, steps, processes.describe(device))
-        with replacing(places.model) as folder:  # it appears whole, after the tables, or not at all
-            encoder.save(folder)
-            write_record(folder, record)
+        hardware = processes.describe(device)
+        with ExitStack() as written:  # all of it appears whole, after the tables, or not at all
+            for place, keep in places.encoders(settings.keep).items():
+                if keep == "best":
+                    checkpoints.load_best(encoder.model)
+                folder = written.enter_context(replacing(place))
+                encoder.save(folder)
+                write_record(folder, make_record(identity.keeping(keep), progress, steps, hardware))
             dynamics = as_csv(progress.dynamics, DYNAMICS)
             write_together({places.curve: as_csv(progress.rows), places.dynamics: dynamics})
         checkpoints.remove()
 
     # The backbone's score is where every curve begins.
-    row = processes.from_first(partial(evaluate, [])) if progress.step == 0 else None
-    report(progress.step, steps, row)
+    report(progress.step, steps, evaluate() if progress.step == 0 else None)
     batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
     while progress.step < steps:
         ids, mask = collate(processes.share(next(batches)))
@@ -105,11 +110,7 @@ def train(
         progress.step += 1
         if processes.first:  # the others never read what they would keep
             monitor.see(progress.step, outcome)
-        row = None
-        if monitor.evaluates(progress.step):
-            random = processes.collected(random_state(device))
-            row = processes.from_first(partial(evaluate, random))
-        report(progress.step, steps, row)
+        report(progress.step, steps, evaluate() if monitor.evaluates(progress.step) else None)
     processes.from_first(finish)
     return progress
 
@@ -128,6 +129,8 @@ def _parser() -> argparse.ArgumentParser:
     options.add_argument("--seed", type=int, required=True)
     for name in ("prepared", "model", "curve", "dynamics", "checkpoints"):
         options.add_argument(f"--{name}", type=Path, required=True)
+    beside = "folder for the best step's encoder too, whatever train.keep says"
+    options.add_argument("--best", type=Path, help=beside)
     for name in REPLACED:
         option = f"--{name.replace('_', '-')}"
         options.add_argument(option, type=whole_number(1), help=f"in place of train.{name}")
@@ -144,21 +147,21 @@ def _run(options: argparse.Namespace) -> None:
         dev = DevSet(read_dev(Path(params.train.dev)), params.evaluate.batch_size)
     name, settings = f"{options.objective}-{options.seed}", identity.settings
     try:
-        with (
-            joining(settings.device) as processes,
-            progress_bar(name, shown=processes.first) as report,
-        ):
-            if processes.first:
-                print(f"{name}: {identity.plan()}", flush=True)
-            progress = train(identity, dev, places, report, processes)
+        with joining(settings.device) as processes:
+            if not processes.first:
+                train(identity, dev, places, silent, processes)
+                return
+            print(f"{name}: {identity.plan()}", flush=True)
+            with progress_bar(name) as report:
+                progress = train(identity, dev, places, report, processes)
     except CollapseError as error:
         raise ValueError(identity.why_collapsed(str(error))) from error
-    if processes.first:
-        sys.stdout.write(
-            f"{name}: dev Spearman {progress.last_score:.2f} at the last step, "
-            f"{progress.best_score:.2f} at step {progress.best_step}, the best; the "
-            f"{settings.keep} one is written to {places.model}.\n"
-        )
+    beside = "" if places.best is None else f"; the best one to {places.best}"
+    print(
+        f"{name}: dev Spearman {progress.last_score:.2f} at the last step, "
+        f"{progress.best_score:.2f} at step {progress.best_step}, the best; the "
+        f"{settings.keep} one is written to {places.model}{beside}."
+    )
 
 
 if __name__ == "__main__":

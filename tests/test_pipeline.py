@@ -135,7 +135,8 @@ def test_a_version_of_a_model_is_a_git_tag(project: Project) -> None:
 
 def test_a_changed_hyperparameter_retrains_its_own_objective_only(project: Project) -> None:
     project.set(objectives__vicreg_modified__margin=0.4)
-    assert project.repro() == ["train@vicreg_modified-42", "evaluate@vicreg_modified-42", "compare"]
+    train, evaluate = "train@vicreg_modified-42", "evaluate@vicreg_modified-42"
+    assert project.repro() == ["check", train, evaluate, "compare"]
     project.restore()  # which runs nothing
 
 
@@ -162,12 +163,14 @@ MISTAKES = {
     "absent.txt": {"corpus__source": "data/absent.txt", "corpus__watch": "params.yaml"},
     "fewer than one batch of 100000": {"train__batch_size": 100_000},
     "vicregg": {"runs__objectives": ["vicregg"]},
+    "compare.resamples: 50 is out of range": {"compare__resamples": 50},
+    "'cuda:99' cannot be used here": {"train__device": "cuda:99"},
 }
 
 
 @pytest.mark.verify
 @pytest.mark.parametrize(("message", "change"), MISTAKES.items())
-def test_a_mistake_in_params_is_one_sentence_and_changes_nothing(
+def test_a_mistake_in_params_is_one_sentence_and_costs_no_file(
     project: Project, message: str, change: dict[str, object]
 ) -> None:
     project.set(**change)
@@ -175,6 +178,15 @@ def test_a_mistake_in_params_is_one_sentence_and_changes_nothing(
     assert failed.returncode != 0
     assert message in failed.stdout + failed.stderr
     assert "Traceback" not in failed.stdout + failed.stderr
+    assert project.done("git", "status", "--porcelain").split() == ["M", "params.yaml"]
+    project.restore()
+
+
+@pytest.mark.verify
+def test_a_refused_experiment_costs_no_file(project: Project) -> None:
+    failed = project.run("dvc", "exp", "run", "-S", "compare.resamples=50")
+    assert "check: params.yaml: 1 problem:" in failed.stderr
+    assert project.done("git", "status", "--porcelain").split() == ["M", "params.yaml"]
     project.restore()
 
 
@@ -222,7 +234,7 @@ class TestAnalysis:
 
     def test_another_objective_is_trained_and_the_others_are_not(self, reported: Project) -> None:
         reported.set(analysis__objectives=[*STUDIED, "mpt"])
-        ran = ["study@mpt-42", "score@mpt-42", "measure@mpt-42", "report"]
+        ran = ["check", "study@mpt-42", "score@mpt-42", "measure@mpt-42", "report"]
         assert sorted(repro_analysis(reported)) == sorted(ran)
         text = (reported.folder / "results/analysis/report.md").read_text("utf-8")
         assert "`mpt`" in text

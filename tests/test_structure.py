@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 OURS = ("pipeline", "serve", "app")
 # A room may import those below it. A module that lies in no room is a stage or a command: on top.
 ROOMS = (
-    "pipeline.embedding pipeline.grid_search",
+    "pipeline.embedding",
     "pipeline.paper",
     "pipeline.results",
     "pipeline.training",
@@ -152,7 +152,7 @@ def deciding(module: str, imports: dict[str, set[str]]) -> set[str]:
 @pytest.mark.parametrize("file", STAGES)
 def test_dvc_reruns_a_stage_when_code_that_decides_its_result_changes(file: str) -> None:
     stages = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))["stages"]
-    assert set(stages) == set(STAGES[file])
+    assert set(stages) - {"check"} == set(STAGES[file])  # which decides no result
     imports = dict(modules("pipeline"))
     for stage, command in STAGES[file].items():
         watched = {dep for dep in stages[stage]["deps"] if dep.startswith("pipeline/")}

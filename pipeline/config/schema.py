@@ -6,7 +6,7 @@ Not here: reading and checking the file (load.py), any default.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.settings import Listed, Settings, unknown
@@ -15,12 +15,24 @@ from pipeline.senteval.classifier import SettingName
 from pipeline.senteval.tasks import FOLDERS, HALVES
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
+Keep = Literal["last", "best"]
 Compile = Literal["auto", "on", "off"]
 
 # numpy's generators take 32 bits.
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="seed")]
 Temperature = Annotated[float, Field(gt=0, description="cosine")]
 StepLength = Annotated[float, Field(gt=0, description="length of a step")]
+
+
+def _known_tasks(tasks: str) -> str:
+    known = [*HALVES, *FOLDERS]
+    names = [name.strip() for name in tasks.split(",")]
+    if strangers := [unknown("task", name, known) for name in names if name not in known]:
+        raise ValueError(*strangers)
+    return tasks
+
+
+TaskNames = Annotated[str, AfterValidator(_known_tasks)]
 
 
 class CorpusParams(Settings):
@@ -31,7 +43,7 @@ class CorpusParams(Settings):
     revision: str | None
     column: str
     held_out: float = Field(ge=0, le=0.9, description="share")
-    seed: int = Field(ge=0, description="seed")
+    seed: Seed
 
 
 class BackboneParams(Settings):
@@ -54,7 +66,7 @@ class TrainParams(Settings):
     weight_decay: float = Field(ge=0, description="per step")
     gradient_clip: float = Field(gt=0, description="l2 norm")
     dev: str
-    keep: Literal["last", "best"]
+    keep: Keep
     evaluate_every: int = Field(ge=1, description="steps")
     record_every: int = Field(ge=1, description="steps")
     head: HeadKind
@@ -74,18 +86,9 @@ class EvaluateParams(Settings):
     """
 
     data: str
-    tasks: str
+    tasks: TaskNames
     setting: SettingName
     batch_size: int = Field(ge=1, description="sentences")
-
-    @field_validator("tasks")
-    @classmethod
-    def _known_tasks(cls, tasks: str) -> str:
-        known = [*HALVES, *FOLDERS]
-        names = [name.strip() for name in tasks.split(",")]
-        if strangers := [unknown("task", name, known) for name in names if name not in known]:
-            raise ValueError(*strangers)
-        return tasks
 
 
 class CompareParams(Settings):
@@ -93,7 +96,7 @@ class CompareParams(Settings):
 
     baseline: str
     resamples: int = Field(ge=100, description="resamples")
-    seed: int = Field(ge=0, description="seed")
+    seed: Seed
 
 
 class RunsParams(Settings):
@@ -126,7 +129,7 @@ class SimulationParams(Settings):
     positive_mean: float = Field(gt=0, description="radians")
     temperatures: Listed[Temperature]
     steps: Listed[StepLength]
-    seed: int = Field(ge=0, description="seed")
+    seed: Seed
 
 
 class MeasureParams(Settings):
@@ -149,7 +152,7 @@ class AnalysisParams(Settings):
     steps: int = Field(ge=1, description="steps")
     evaluate_every: int = Field(ge=1, description="steps")
     record_every: int = Field(ge=1, description="steps")
-    tasks: str
+    tasks: TaskNames
     batch_size: int = Field(ge=2, description="sentences")
     measure: MeasureParams
 

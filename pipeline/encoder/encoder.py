@@ -167,7 +167,8 @@ class SentenceEncoder:
         """
         # Encoding leaves its maximum length in the tokenizer; equal encoders have equal files.
         self.tokenizer.backend_tokenizer.no_truncation()
-        with writing(folder, SafetensorError), _quiet_transformers():
+        size = sum(parameter.nbytes for parameter in self.model.parameters())
+        with writing(folder, SafetensorError, size=size), _quiet_transformers():
             folder.mkdir(parents=True, exist_ok=True)
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)

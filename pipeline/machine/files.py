@@ -5,6 +5,7 @@ The checks come first where hours of work would else end in a path that cannot b
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import shutil
@@ -16,6 +17,10 @@ from pipeline.machine.errors import WriteError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+# How the system, and libraries that lose its error number, say that the disk is full.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_SPACE = ("No space left", "Not enough free space")
 
 
 def check_writable(option: str, path: Path, *, folder: bool = False) -> None:
@@ -53,12 +58,13 @@ def check_apart(outputs: Mapping[str, Path]) -> None:
 
 
 @contextmanager
-def writing(place: Path, *more: type[Exception]) -> Iterator[None]:
+def writing(place: Path, *more: type[Exception], size: int | None = None) -> Iterator[None]:
     """Failures of the block become one sentence that names the place.
 
     Args:
         place: what is written.
-        more: what a library raises besides OSError when the disk is full.
+        more: what a library raises besides OSError.
+        size: bytes that are to be written, where they are known.
 
     Raises:
         WriteError: it cannot be written.
@@ -70,17 +76,19 @@ def writing(place: Path, *more: type[Exception]) -> Iterator[None]:
         raise
     except kinds as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise WriteError(
-            f"{place}: cannot be written ({reason}); make room, or name another place."
-        ) from error
+        problem = f"cannot be written ({reason})"
+        if getattr(error, "errno", None) in FULL or any(word in reason for word in NO_SPACE):
+            needed = reason if size is None else f"{size / 1e6:,.1f} MB are needed"
+            problem = f"the disk is full ({needed})"
+        raise WriteError(f"{place}: {problem}; make room, or name another place.") from error
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes | memoryview) -> None:
     """Writes beside `path` and then takes its place; makes the folder if it is not there."""
     write_together({path: content})
 
 
-def write_together(contents: Mapping[Path, bytes]) -> None:
+def write_together(contents: Mapping[Path, bytes | memoryview]) -> None:
     """Likewise several files, which take their places when all of them are written."""
     mark = f"{os.getpid()}.unfinished"
     unfinished = {path: path.with_name(f".{path.name}.{mark}") for path in contents}
@@ -88,7 +96,7 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
         for path, content in contents.items():
             if path.is_dir():
                 raise WriteError(f"{path} is a folder; name a file.")
-            with writing(path):
+            with writing(path, size=len(content)):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 unfinished[path].write_bytes(content)
         for path, written in unfinished.items():

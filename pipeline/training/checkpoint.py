@@ -7,8 +7,9 @@ steps before it is not for a program to decide.
 """
 
 import hashlib
+import io
 import json
-import os
+import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from pipeline.machine.errors import InputError
-from pipeline.machine.files import writing
+from pipeline.machine.files import write_atomically
 from pipeline.training.random_state import State, set_random_state
 
 NAMES = ("last.pt", "best.pt")
@@ -125,20 +126,16 @@ class Checkpoints:
     def remove(self) -> None:
         """Delete what was written here, once the encoder is; the folder too if nothing is left."""
         for name in NAMES:
-            for path in (self.folder / name, *self.folder.glob(f"{name}.*.unfinished")):
+            for path in (self.folder / name, *self.folder.glob(f".{name}.*.unfinished")):
                 path.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
     def _write(self, name: str, state: Mapping[str, Any]) -> None:
-        unfinished = self.folder / f"{name}.{os.getpid()}.unfinished"
-        with writing(self.folder, RuntimeError):  # which torch raises on a full disk
-            self.folder.mkdir(parents=True, exist_ok=True)
-            try:
-                torch.save(state, unfinished)
-                unfinished.replace(self.folder / name)
-            finally:
-                unfinished.unlink(missing_ok=True)
+        # By way of memory: torch does not say that the disk is full.
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        write_atomically(self.folder / name, buffer.getbuffer())
 
     def _read(self, name: str) -> dict[str, Any] | None:
         """The file's content, or None if it is missing or belongs to another run."""
@@ -146,6 +143,10 @@ class Checkpoints:
         if not path.is_file():
             return None
         try:
+            with zipfile.ZipFile(path) as archive:  # torch compares no checksums
+                damaged = archive.testzip()
+            if damaged is not None:
+                raise zipfile.BadZipFile(damaged)  # noqa: TRY301
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
             return state if state["key"] == self.key else None
         except Exception as error:  # torch.load raises a dozen kinds

@@ -1,6 +1,6 @@
-"""The training stage on a terminal: a bar, a line for each evaluation, and the time left."""
+"""The training stage on a terminal or in a log: a bar, and a line for each evaluation."""
 
-import time
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -8,40 +8,36 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 Report = Callable[[int, int, Mapping[str, float] | None], None]
 
-FIRST = 10  # steps after which the time that a run takes is told
+SHOWN = {
+    "dev_spearman": "dev Spearman {:.2f}",
+    "loss": "loss {:.4f}",
+    "dissipation": "dissipation {:.3f}",
+    "hardest_share": "hardest share {:.3f}",
+    "ratio": "ratio {:.3f}",
+}
+
+
+def silent(step: int, steps: int, row: Mapping[str, float] | None) -> None:
+    """The report of a process that shows nothing."""
 
 
 @contextmanager
-def progress_bar(name: str, *, shown: bool) -> Iterator[Report]:
+def progress_bar(name: str) -> Iterator[Report]:
     """A bar that is told step, steps in all, and the curve's row where there is one."""
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, disable=not shown) as bar:
+    with Progress(*columns) as bar:
         task = bar.add_task(name)
-        begun: list[tuple[int, float]] = []  # the first step that is told of, and when
 
         def report(step: int, steps: int, row: Mapping[str, float] | None) -> None:
             bar.update(task, completed=step, total=steps)
-            begun.append((step, time.monotonic()))
-            del begun[1:]
-            lines = [] if row is None else [f"{name} step {step}/{steps}: {_scores(step, row)}"]
-            done = step - begun[0][0]
-            if done == FIRST:
-                left = (time.monotonic() - begun[0][1]) / done * (steps - step)
-                lines.append(f"{name}: {_duration(left)} left, as fast as its first {FIRST} steps")
-            for line in lines if shown else ():
-                bar.console.print(line, highlight=False)
+            if row is not None:
+                line = [text.format(row[k]) for k, text in SHOWN.items() if math.isfinite(row[k])]
+                if seconds := bar.tasks[task].time_remaining:
+                    line.append(f"{_duration(seconds)} left")
+                said = f"{name} step {step}/{steps}: {', '.join(line)}"
+                bar.console.print(said, highlight=False, soft_wrap=True)
 
         yield report
-
-
-def _scores(step: int, row: Mapping[str, float]) -> str:
-    dev = f"dev Spearman {row['dev_spearman']:.2f}"
-    if step == 0:
-        return f"{dev}, untrained"
-    return (
-        f"{dev}, loss {row['loss']:.4f}, dissipation {row['dissipation']:.3f}, "
-        f"hardest share {row['hardest_share']:.3f}, ratio {row['ratio']:.3f}"
-    )
 
 
 def _duration(seconds: float) -> str:

@@ -1,14 +1,14 @@
 """What one training run depends on: configuration joined with prepared data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
 
-from pipeline.config.schema import BackboneParams, Params, TrainParams
+from pipeline.config.schema import BackboneParams, Keep, Params, TrainParams
 from pipeline.data.prepared import Meta
 from pipeline.encoder.encoder import locate
 from pipeline.encoder.version import folder_version
@@ -51,6 +51,10 @@ class Identity:
         """Optimizer steps in all; a batch that is not full is left out."""
         epoch = self.data.train // self.settings.batch_size
         return self.settings.steps or self.settings.epochs * epoch
+
+    def keeping(self, keep: Keep) -> "Identity":
+        """The same run, of which this step's encoder is kept."""
+        return replace(self, settings=self.settings.model_copy(update={"keep": keep}))
 
     def plan(self) -> str:
         """What the run will do, as a sentence."""

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+    from pipeline.config.schema import Keep
+
 
 @dataclass(frozen=True)
 class Places:
@@ -23,6 +25,7 @@ class Places:
         curve: the curve's CSV file.
         dynamics: the CSV file of what the batches were like.
         checkpoints: folder that survives an interruption.
+        best: the folder of the best step's encoder, beside `model`; None: not wanted.
     """
 
     prepared: Path
@@ -30,11 +33,16 @@ class Places:
     curve: Path
     dynamics: Path
     checkpoints: Path
+    best: Path | None = None
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Places:
         """The places that the command line names."""
         return cls(*(getattr(options, field.name) for field in fields(cls)))
+
+    def encoders(self, keep: Keep) -> dict[Path, Keep]:
+        """The folders of encoders, and which step's each holds; the last step's comes first."""
+        return {self.model: keep} | ({} if self.best is None else {self.best: "best"})
 
     def check(self) -> None:
         """Refuse what cannot be written, or holds what no training wrote.
@@ -42,20 +50,18 @@ class Places:
         Raises:
             WriteError: the option and what is wrong with it.
         """
-        check_writable("--model", self.model, folder=True)
-        check_writable("--curve", self.curve)
-        check_writable("--dynamics", self.dynamics)
+        encoders = {"--model": self.model} | ({} if self.best is None else {"--best": self.best})
+        tables = {"--curve": self.curve, "--dynamics": self.dynamics}
+        for option, path in encoders.items():
+            check_writable(option, path, folder=True)
+        for option, path in tables.items():
+            check_writable(option, path)
         check_writable("--checkpoints", self.checkpoints / "last.pt")
-        written = {
-            "--model": self.model,
-            "--curve": self.curve,
-            "--dynamics": self.dynamics,
-            "--checkpoints": self.checkpoints,
-        }
-        check_apart(written)
-        holds = self.model.is_dir() and any(self.model.iterdir())
-        if holds and not (self.model / "triad.json").is_file():
-            raise WriteError(
-                f"--model: {self.model} exists and is no encoder of Triad's (it has no "
-                "triad.json); name a new or empty folder."
-            )
+        check_apart(encoders | tables | {"--checkpoints": self.checkpoints})
+        for option, path in encoders.items():
+            holds = path.is_dir() and any(path.iterdir())
+            if holds and not (path / "triad.json").is_file():
+                raise WriteError(
+                    f"{option}: {path} exists and is no encoder of Triad's (it has no triad.json); "
+                    "name a new or empty folder."
+                )

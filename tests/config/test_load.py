@@ -143,6 +143,8 @@ def test_every_key_must_be_there(tmp_path: Path, path: str) -> None:
         ("train.learning_rate", "3e-5", f"got '3e-5', {AS_TEXT}"),
         ("objectives.info_nce.temperature", "3e-5", f"got '3e-5', {AS_TEXT}"),
         ("analysis.tasks", 3, "analysis.tasks: expected text, got 3"),
+        ("analysis.tasks", "STSB", "analysis.tasks: unknown task 'STSB'; did you mean 'STS-B'?"),
+        ("compare.seed", 2**32, "it must be at least 0 and at most 4294967295 (seed)"),
         ("analysis.objectives", ["vicregg"], "analysis.objectives: unknown objective 'vicregg'; "),
         ("analysis.simulation.objectives", ["mp"], "simulation.objectives: unknown objective 'mp'"),
         ("objectives.gentle", {"variant_of": "vicregg"}, "did you mean 'vicreg'"),

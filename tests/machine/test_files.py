@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -64,10 +65,26 @@ class TestChecks:
 
 class TestWriting:
     def test_any_failure_becomes_one_sentence_that_names_the_place(self, tmp_path: Path) -> None:
-        expected = r"model: cannot be written \(No space left\); make room, or name another place"
-        for error in (OSError("No space left."), RuntimeError("No space left\nat line 7")):
+        expected = r"model: cannot be written \(broken\); make room, or name another place"
+        for error in (OSError("broken."), RuntimeError("broken\nat line 7")):
             with pytest.raises(WriteError, match=expected), writing(Path("model"), RuntimeError):
                 raise error
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            OSError(errno.ENOSPC, "No space left on device"),
+            OSError("Not enough free space to write 24000000 bytes after offset 128"),  # NumPy's
+            RuntimeError("I/O error: No space left on device (os error 28)"),
+        ],
+    )
+    def test_a_full_disk_is_told_with_what_is_needed(self, error: Exception) -> None:
+        expected = r"^model: the disk is full \(24\.0 MB are needed\); make room, or name another"
+        with (
+            pytest.raises(WriteError, match=expected),
+            writing(Path("model"), RuntimeError, size=24_000_000),
+        ):
+            raise error
 
     def test_what_was_not_named_passes(self) -> None:
         with pytest.raises(RuntimeError, match="other"), writing(Path("model")):

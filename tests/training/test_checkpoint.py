@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,24 +74,46 @@ def test_a_last_state_without_its_best_is_not_used(tmp_path: Path, other: str) -
         checkpoints.load_best(start()[0])
 
 
+@pytest.mark.parametrize("name", ["last.pt", "best.pt"])
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(name=st.sampled_from(["last.pt", "best.pt"]), share=st.floats(0, 0.99))
-def test_a_file_that_is_cut_short_is_said_to_be_damaged(
-    tmp_path: Path, name: str, share: float
+@given(share=st.floats(0, 0.99), rest=st.sampled_from([b"", bytes(100)]))
+def test_a_torn_file_is_named_with_what_to_delete(
+    tmp_path: Path, name: str, share: float, rest: bytes
 ) -> None:
-    checkpoints = saved(tmp_path)
-    path = tmp_path / name
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(InputError, match=rf"{name}: damaged \(\w+\); delete .* to start"):
-        resume(checkpoints.last(), *start(), rank=0)
+    content = whole(tmp_path, name)
+    (tmp_path / name).write_bytes(content[: int(share * len(content))] + rest)
+    refuses(tmp_path, name)
+
+
+@pytest.mark.parametrize("name", ["last.pt", "best.pt"])
+def test_what_is_no_checkpoint_is_named_with_what_to_delete(tmp_path: Path, name: str) -> None:
+    content = whole(tmp_path, name)
+    middle = len(content) // 2
+    zeroed = content[:middle] + bytes(200) + content[middle + 200 :]  # as after a power failure
+    for other in (b"", b"text", zeroed):
+        (tmp_path / name).write_bytes(other)
+        refuses(tmp_path, name)
+    torch.save([1, 2], tmp_path / name)
+    refuses(tmp_path, name)
+
+
+def whole(folder: Path, name: str) -> bytes:
+    """A whole checkpoint's bytes."""
+    saved(folder)
+    return (folder / name).read_bytes()
+
+
+def refuses(folder: Path, name: str) -> None:
+    sentence = rf"{name}: damaged \(\w+\); delete {folder} to start the run anew"
+    with pytest.raises(InputError, match=sentence):
+        Checkpoints(folder, "a key").last()
 
 
 def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
     checkpoints = saved(tmp_path)
-    for name in ("thesis.txt", "last.pt.7.unfinished", "other.unfinished"):
+    for name in ("thesis.txt", ".last.pt.7.unfinished", "other.unfinished"):
         (tmp_path / name).touch()
     (tmp_path / "folder").mkdir()
     checkpoints.remove()
@@ -107,12 +130,12 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(
     checkpoints = saved(tmp_path / "run")
     before = contents(tmp_path)
 
-    def full(state: object, path: Path) -> None:
-        path.write_bytes(b"half of i")
-        raise RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed")
+    def full(path: Path, content: bytes) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("torch.save", full)
-    with pytest.raises(WriteError, match=r"run: cannot be written \(Pytorch.*failed\); make room"):
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(WriteError, match=r"best\.pt: the disk is full \(0\.0 MB are needed\)"):
         checkpoints.save_best(start()[0])
     assert contents(tmp_path) == before
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipeline.machine.errors import CollapseError, WriteError
+from pipeline.train import main
+from pipeline.training.dev import DevSet
 from tests.tiny import (
     change_json,
     contents,
 )
 from tests.training.lab import (
+    STEPS,
     Lab,
     make_lab,
     one_line,
@@ -37,6 +40,22 @@ class TestMain:
             f"written to {tmp_path / 'models/model'}."
         )
         written(tmp_path)
+
+    def test_the_best_steps_encoder_may_be_written_beside_the_last_ones(
+        self, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        scores = [70.0, 50.0, 60.0, 55.0, 40.0]  # after steps 0, 1, 2, 4 and 6
+        kept = {}
+        for keep, beside in (("last", ["--best", str(tmp_path / "beside")]), ("best", [])):
+            monkeypatch.setattr(DevSet, "scorer", lambda *_: iter(scores).__next__)
+            (tmp_path / keep).mkdir()
+            command = lab.arguments(tmp_path / keep, "info_nce", 1, {"train.keep": keep})
+            assert main([*command, *beside]) == 0
+            kept[keep] = contents(tmp_path / keep / "models/model")
+        assert contents(tmp_path / "beside") == kept["best"]
+        assert record(tmp_path / "best")["kept"]["step"] == 2
+        assert record(tmp_path / "last")["kept"]["step"] == STEPS
+        assert kept["last"]["model.safetensors"] != kept["best"]["model.safetensors"]
 
     @pytest.mark.parametrize("name", ["info_nce", "vicreg"])
     def test_a_collapse_is_explained_and_writes_nothing(
@@ -118,7 +137,7 @@ class TestMain:
 
         with monkeypatch.context() as patch:
             patch.setattr("pipeline.train.write_record", full)
-            with pytest.raises(WriteError, match="model: cannot be written"):
+            with pytest.raises(WriteError, match="model: the disk is full"):
                 lab.train(tmp_path)
         assert list((tmp_path / "models").iterdir()) == []
         assert not (tmp_path / "curve.csv").exists()

@@ -28,12 +28,13 @@ def test_an_empty_folder_and_an_earlier_encoder_may_be_replaced(tmp_path: Path) 
     places(tmp_path).check()
 
 
-def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "thesis.txt").write_bytes(b"years of work")
-    with pytest.raises(WriteError, match=r"^--model: .* is no encoder of Triad's .*; name a new"):
-        places(tmp_path).check()
-    assert contents(tmp_path) == {"model/thesis.txt": b"years of work"}
+@pytest.mark.parametrize("name", ["model", "best"])
+def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "thesis.txt").write_bytes(b"years of work")
+    with pytest.raises(WriteError, match=rf"^--{name}: .* is no encoder of Triad's .*; name a new"):
+        places(tmp_path, best=tmp_path / "best").check()
+    assert contents(tmp_path) == {f"{name}/thesis.txt": b"years of work"}
 
 
 @pytest.mark.parametrize("name", ["model", "checkpoints"])
@@ -53,6 +54,11 @@ def test_a_folder_in_the_place_of_a_table_is_refused(tmp_path: Path, name: str) 
 def test_one_table_in_the_place_of_the_other_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match=r"keep them apart"):
         places(tmp_path, dynamics=tmp_path / "curve").check()
+
+
+def test_the_best_encoder_in_the_place_of_the_other_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match=r"keep them apart"):
+        places(tmp_path, best=tmp_path / "model").check()
 
 
 def test_a_curve_in_the_encoders_folder_is_refused(tmp_path: Path) -> None:

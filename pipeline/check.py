@@ -1,0 +1,83 @@
+"""Stage: params.yaml -> a mark that no stage will refuse its settings.
+
+    python -m pipeline.check --params params.yaml --out data/checked
+
+DVC deletes a stage's outputs when it starts, those in git too. This stage comes before all others
+and refuses what they would refuse when they start, so that a wrong setting costs no file.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.config import load as config
+from pipeline.data.sentences import read as read_corpus
+from pipeline.data.tokenizing import load_tokenizer
+from pipeline.machine.device import resolve
+from pipeline.machine.errors import InputError
+from pipeline.machine.files import write_atomically
+from pipeline.machine.stage import parser, run_stage
+from pipeline.senteval.benchmark import read as read_tasks
+from pipeline.senteval.graded_pairs import read_dev
+from pipeline.training.compilation import compiles
+from pipeline.training.network import build
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pipeline.config.schema import Params
+
+
+def check(params: Params) -> None:
+    """Take each stage's first look at what the settings name.
+
+    Raises:
+        InputError: something is not there, or does not suit the rest.
+    """
+    launcher = shlex.split(params.train.launcher)
+    if not launcher or shutil.which(launcher[0]) is None:
+        raise InputError(
+            f"train.launcher: {params.train.launcher!r} is no program here; give python or "
+            "torchrun with its options."
+        )
+    read_tasks(Path(params.evaluate.data), params.evaluate.tasks)
+    read_dev(Path(params.train.dev))
+    runs = dict.fromkeys(params.train_for(name) for name in params.runs.objectives)
+    for settings in runs:
+        device = resolve(settings.device)
+        compiles(settings.compile, device)
+        build(params.backbone, settings, device)
+    load_tokenizer(params.backbone.source, params.train.max_length)
+    corpus = params.corpus
+    found = read_corpus(corpus.source, revision=corpus.revision, column=corpus.column)
+    count = len(found.sentences)
+    batch = max(settings.batch_size for settings in runs)
+    if count - round(count * corpus.held_out) < batch:
+        raise InputError(
+            f"corpus.source: {count} distinct sentences, {corpus.held_out:.0%} of them held out, "
+            f"are fewer than one batch of {batch}; give more text or a smaller train.batch_size."
+        )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if the settings can be used, 1 with one sentence if not."""
+    return run_stage("check", _run, _parser().parse_args(argv))
+
+
+def _run(options: argparse.Namespace) -> None:
+    check(config.load(options.params))
+    write_atomically(options.out, b"params.yaml can be used\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    options = parser("pipeline.check", __doc__)
+    options.add_argument("--params", type=Path, required=True, help="params.yaml")
+    options.add_argument("--out", type=Path, required=True, help="a file that says so")
+    return options
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,1 +1,0 @@
-"""The grid search: its cells, what became of them, its tables, and DVC's experiments behind it."""
