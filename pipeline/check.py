@@ -20,8 +20,8 @@ from pipeline.machine.device import resolve
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import parser, run_stage
-from pipeline.senteval.benchmark import read as read_tasks
 from pipeline.senteval.graded_pairs import read_dev
+from pipeline.senteval.tasks import read as read_tasks
 from pipeline.training.compilation import compiles
 from pipeline.training.network import build
 
