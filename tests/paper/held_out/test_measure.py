@@ -11,7 +11,7 @@ import pytest
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.version import folder_version
 from pipeline.measure import describe_encoder, main
-from tests.paper.held_out.test_dropout_views import BATCH_SIZE, BATCHES, SEED, STILL, views
+from tests.paper.held_out.test_views import BATCH_SIZE, BATCHES, SEED, STILL, views
 from tests.tiny import change_json, prepare_sample
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from pipeline.objectives.views import Views, l2_normalize
-from pipeline.paper.held_out.measurements import COSINES, SUBSAMPLE, Settings, measure
+from pipeline.paper.held_out.measurements import COSINES, SUBSAMPLE, measure
+from pipeline.paper.held_out.schema import Settings
 
 TOLERANCE = 1e-6  # numbers are rounded to six digits
 MARGIN, TEMPERATURES, STEPS = 0.3, (0.05, 0.3), (0.1, 0.5, 2.0)

@@ -118,18 +118,18 @@ def test_pieces_on_stacked_matrices_are_those_of_each(name: str) -> None:
 class TestHardestShare:
     def test_hot_softmax_shares_equally(self) -> None:
         shares = hardest_share(PAPER.model_copy(update={"temperatures": (1e4,), "grid": 3}))
-        np.testing.assert_allclose(shares.every, 1 / 127, rtol=1e-3)
+        np.testing.assert_allclose(shares.all_batches, 1 / 127, rtol=1e-3)
 
     def test_the_colder_the_larger(self) -> None:
         shares = hardest_share(SMALL)
-        assert (np.diff(shares.every, axis=0) > 0).all()
+        assert (np.diff(shares.all_batches, axis=0) > 0).all()
 
     def test_over_all_batches_it_does_not_depend_on_the_positives(self) -> None:
         near, far = (
             hardest_share(SMALL.model_copy(update={"positive_mean": mean})) for mean in (0.2, 1.4)
         )
-        np.testing.assert_array_equal(near.every, far.every)
-        assert (near.open_batches < far.open_batches).any()
+        np.testing.assert_array_equal(near.all_batches, far.all_batches)
+        assert (near.open_batches_count < far.open_batches_count).any()
 
 
 class TestAtMeans:
