@@ -61,14 +61,6 @@ class TestFile:
         first, second = sorted(written.iterdir())
         assert first.read_bytes() == second.read_bytes()
 
-    def test_another_seed_writes_others(
-        self, written: Path, tiny_bert: Path, prepared: Path, tmp_path: Path
-    ) -> None:
-        assert run(tmp_path / "other.json", tiny_bert, prepared, seed="6") == 0
-        other = json.loads((tmp_path / "other.json").read_text(encoding="utf-8"))
-        first = json.loads((written / "first.json").read_text(encoding="utf-8"))
-        assert other["cosines"] != first["cosines"]
-
     def test_it_says_what_was_measured_on_what(
         self, content: Any, tiny_bert: Path, prepared: Path
     ) -> None:

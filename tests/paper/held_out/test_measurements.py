@@ -119,13 +119,6 @@ class TestAgainstALoopOverAnchors:
         assert found["open_share"] == pytest.approx(opened / 18, abs=TOLERANCE)
         assert measured["minimum_ratio"]["anchors"] == opened
 
-    def test_shares_of_the_minimum_ratio_leave_nothing_out(self, measured: dict[str, Any]) -> None:
-        """The smallest is above 1, 1 serves, or none does; else 1 is above the upper bound."""
-        for step in STEPS:
-            found = of_step(measured, step)
-            named = found["share_above_one"] + found["share_undefined"]
-            assert named + found["share_one_serves"] <= 1 + 2 * TOLERANCE
-
 
 class TestMinimumRatio:
     """Anchor e3, positive at 0.3, negative at 0.5 radians, directions 60 degrees apart."""

@@ -36,20 +36,6 @@ def test_dev_scores_are_means_over_seeds_with_their_deviation(tmp_path: Path) ->
     assert scores.last == Spread(41.5, 0.5**0.5)
 
 
-def test_cells_that_are_not_there_are_missing_and_others_are_read(tmp_path: Path) -> None:
-    written = WrittenStudy(tmp_path)
-    written.add("vicreg", 2)
-    study = read(written)
-    assert study.seeds == {"vicreg": (2,)}
-    assert "vicreg-1" in study.missing
-    assert len(study.missing) == 2 * len(OBJECTIVES) - 1
-
-
-def test_without_any_run_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^study: .* holds no run; make them with `make report`"):
-        read(WrittenStudy(tmp_path))
-
-
 @pytest.mark.parametrize(
     "path", ["held_out/vicreg/1.json", "dynamics/vicreg/1.csv", "untrained.json"]
 )

@@ -48,11 +48,6 @@ class TestSweeps:
         row = ["margin m", "2", "2", "52.50 ± 0.71", "42.50 ± 0.71", "50.00 ± 0.00"]
         assert row in tables.sweep_rows(read(written))
 
-    def test_without_variants_there_is_no_sweep(self, tmp_path: Path) -> None:
-        alone = WrittenStudy(tmp_path / "alone")
-        alone.add("paradigm", 1)
-        assert tables.sweeps(read(alone)) == {}
-
 
 class TestAblation:
     def test_the_steps_that_were_run_stand_in_the_papers_order(self, written: WrittenStudy) -> None:
@@ -111,11 +106,6 @@ class TestConjectures:
         evidence = evidence_of("ratio", written)
         assert evidence.holds is holds
         assert evidence.numbers == {"rises": int(holds), "steps": 1}
-
-    def test_without_the_runs_there_is_no_evidence(self, tmp_path: Path) -> None:
-        other = WrittenStudy(tmp_path / "other")
-        other.add("vicreg", 1)
-        assert set(conjectures.conjectures(read(other)).values()) == {None}
 
 
 def comparison(**changes: Any) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from pipeline.paper.simulation.draws import Draws, negative_means, positive_mean
 from pipeline.paper.simulation.numbers import (
     Estimate,
     at_means,
-    dissipations,
     estimate,
     hardest_share,
     mean_dissipation,
@@ -81,19 +80,6 @@ def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
     np.testing.assert_allclose(found, [closed(*point) for point in POINTS], rtol=0, atol=1e-3)
 
 
-def test_a_gates_standard_error_is_binomial(simulated: dict[str, Estimate]) -> None:
-    one = simulated["mpt"]
-    expected = np.sqrt(one.mean * (1 - one.mean) / (Draws.count(PAPER) - 1))
-    np.testing.assert_allclose(one.standard_error, expected, atol=1e-12)
-
-
-def test_an_objectives_estimate_does_not_depend_on_its_company() -> None:
-    both = mean_dissipation({name: OBJECTIVES[name]() for name in ("met", "arccon")}, SMALL)
-    alone = mean_dissipation({"arccon": OBJECTIVES["arccon"]()}, SMALL)
-    assert list(both) == ["met", "arccon"]
-    np.testing.assert_array_equal(both["arccon"].mean, alone["arccon"].mean)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> None:
     before = torch.get_num_threads()
@@ -105,14 +91,6 @@ def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> N
         torch.set_num_threads(before)
     again = mean_dissipation({"info_nce": OBJECTIVES["info_nce"]()}, SMALL)
     np.testing.assert_array_equal(found["info_nce"].mean, again["info_nce"].mean)
-
-
-@pytest.mark.parametrize("name", ["info_nce", "arccon", "mpt", "met", "vicreg_modified"])
-def test_pieces_on_stacked_matrices_are_those_of_each(name: str) -> None:
-    cosine = Draws.of(SMALL, torch.float64).cosine(0.6, 1.2)
-    together = dissipations(OBJECTIVES[name](), cosine)
-    single = [dissipations(OBJECTIVES[name](), matrix[None])[0] for matrix in cosine]
-    torch.testing.assert_close(together, torch.stack(single))
 
 
 class TestHardestShare:
