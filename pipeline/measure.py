@@ -4,15 +4,18 @@
         --margin 0.3 --temperatures 0.01 0.05 0.3 --steps 0.1 0.5 --out FILE.json
 
 Any encoder that was trained on the prepared folder's tokens, and the untrained backbone. What is
-measured stands in `pipeline.paper.held_out.measurements`.
+measured stands in `pipeline.paper.held_out.schema`.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
+import math
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from rich.console import Console
 from rich.progress import track
@@ -20,61 +23,75 @@ from rich.progress import track
 from pipeline.data.prepared import Meta
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder, locate
+from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
 from pipeline.machine.device import describe, processor
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
-from pipeline.machine.stage import run_stage
-from pipeline.paper.held_out.arguments import parser
-from pipeline.paper.held_out.dropout_views import complete_batches, dropout_views
-from pipeline.paper.held_out.measurements import Settings, measure
+from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
+from pipeline.paper.held_out.measurements import measure
+from pipeline.paper.held_out.schema import Data, Measurement, Settings
+from pipeline.paper.held_out.views import complete_batches, dropout_views
 from pipeline.training.network import attend_with_dropout, refuse_without_dropout
 
 if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable
 
-    from pipeline.encoder.folder import Pooling
-    from pipeline.objectives.views import Views
+LARGEST_SEED = 2**32 - 1  # of NumPy's
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the measurements were written, 1 with one sentence if not."""
-    return run_stage("measure", _run, parser(__doc__).parse_args(argv))
+    return run_stage("measure", _run, _parser().parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
-    _check_out(options.out, options.encoder)
+    out: Path = options.out
+    if out.resolve().is_relative_to(Path(options.encoder).resolve()):
+        raise InputError(
+            f"--out: {out} lies in the encoder's folder, whose version is the hash of what it "
+            "holds; write elsewhere."
+        )
     meta = Meta.load(options.prepared)
     batches = complete_batches(meta.held_out, options.batch_size, options.batches)
     tokens = TokenArrays.load(options.prepared / "held_out")
     encoder = _load(options, meta)
-    described = describe_encoder(options.encoder, encoder.layout.pooling, options.revision)
-    views = dropout_views(
-        encoder,
-        tokens,
-        meta.pad_id,
-        batches=batches,
-        batch_size=options.batch_size,
+    settings = Settings(
         seed=options.seed,
+        margin=options.margin,
+        temperatures=options.temperatures,
+        steps=options.steps,
     )
-    content = {
-        "encoder": described,
-        "data": _data(meta, batches, options.batch_size),
-        "settings": _settings(options),
-        "hardware": _hardware(encoder),
-        **measure(_shown(views, batches), _asked(options)),
-    }
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    write_atomically(options.out, f"{text}\n".encode())
-    print(summary(content))
-
-
-def _hardware(encoder: SentenceEncoder) -> str:
+    views = dropout_views(
+        encoder, tokens, meta.pad_id, batch_size=options.batch_size, seed=settings.seed
+    )
+    console = Console(stderr=True)
+    shown = track(
+        islice(views, batches),
+        "measure",
+        total=batches,
+        console=console,
+        disable=not console.is_terminal,
+    )
     device = encoder.model.device
-    named = f" of {processor()}" if device.type == "cpu" else ""
-    return describe(device) + named
+    measurement = Measurement(
+        encoder=describe_encoder(options.encoder, encoder.layout.pooling, options.revision),
+        data=Data(
+            source=meta.source,
+            hash=meta.data_hash,
+            held_out=meta.held_out,
+            batches=batches,
+            batch_size=options.batch_size,
+            sentences=batches * options.batch_size,
+        ),
+        settings=settings,
+        hardware=describe(device) + (f" of {processor()}" if device.type == "cpu" else ""),
+        **measure(shown, settings),
+    )
+    text = json.dumps(measurement.model_dump(), indent=1, ensure_ascii=False)
+    write_atomically(out, f"{text}\n".encode())
+    print(_summary(measurement))
 
 
 def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
@@ -114,61 +131,57 @@ def describe_encoder(source: str, pooling: Pooling, revision: str | None = None)
     }
 
 
-def _data(meta: Meta, batches: int, batch_size: int) -> dict[str, Any]:
-    return {
-        "source": meta.source,
-        "hash": meta.data_hash,
-        "held_out": meta.held_out,
-        "batches": batches,
-        "batch_size": batch_size,
-        "sentences": batches * batch_size,
-    }
-
-
-def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    return {
-        "seed": options.seed,
-        "margin": options.margin,
-        "gate": "cross_view",
-        "temperatures": options.temperatures,
-        "steps": options.steps,
-        "precision": "fp32",
-    }
-
-
-def _asked(options: argparse.Namespace) -> Settings:
-    return Settings(
-        margin=options.margin,
-        temperatures=tuple(options.temperatures),
-        steps=tuple(options.steps),
-        seed=options.seed,
-    )
-
-
-def _shown(views: Iterable[Views], batches: int) -> Iterable[Views]:
-    console = Console(stderr=True)
-    return track(views, "measure", total=batches, console=console, disable=not console.is_terminal)
-
-
-def summary(content: Mapping[str, Any]) -> str:
+def _summary(measurement: Measurement) -> str:
     """One line for the terminal."""
-    encoder, data, shares = content["encoder"], content["data"], content["hardest_share"]
-    positive, negative, gap = (
-        content["cosines"][key]["mean"] for key in ("positive", "negative", "gap")
-    )
+    data, cosines, shares = measurement.data, measurement.cosines, measurement.hardest_share
     return (
-        f"{encoder['name']}: {data['batches']} batches of {data['batch_size']}; mean cosine "
-        f"{positive:.3f} of positives, {negative:.3f} of negatives, gap {gap:.3f}; "
-        f"{shares['open_share']:.1%} of {shares['anchors']:,} anchors open."
+        f"{measurement.encoder['name']}: {data.batches} batches of {data.batch_size}; mean cosine "
+        f"{cosines.positive.mean:.3f} of positives, {cosines.negative.mean:.3f} of negatives, "
+        f"gap {cosines.gap.mean:.3f}; {shares.open_share:.1%} of {shares.anchors:,} anchors open."
     )
 
 
-def _check_out(out: Path, encoder: str) -> None:
-    if out.resolve().is_relative_to(Path(encoder).resolve()):
-        raise InputError(
-            f"--out: {out} lies in the encoder's folder, whose version is the hash of what it "
-            "holds; write elsewhere."
-        )
+def _parser() -> argparse.ArgumentParser:
+    options = parser("pipeline.measure", __doc__)
+    options.add_argument("--encoder", required=True, help="folder or model id of the encoder")
+    options.add_argument("--prepared", type=Path, required=True, help="folder that prepare wrote")
+    at_most = "fewer are taken where the held-out sentences fill no more"
+    options.add_argument("--batches", type=whole_number(1), required=True, help=at_most)
+    options.add_argument(
+        "--batch-size", type=whole_number(2), required=True, help="sentences a batch"
+    )
+    draws = "of the order of sentences, the dropout masks and the densities' subsample"
+    options.add_argument("--seed", type=whole_number(0, LARGEST_SEED), required=True, help=draws)
+    gate = "of the gate that decides which anchors are open, in cosine"
+    margin = _number(lambda value: 0 <= value <= 2, "from 0 to 2")
+    options.add_argument("--margin", type=margin, required=True, help=gate)
+    positive = _number(lambda value: 0 < value < math.inf, "above 0")
+    weights = "of the softmax weights; they divide the cosine"
+    options.add_argument("--temperatures", type=positive, nargs="+", required=True, help=weights)
+    lengths = "lambda of Lemma 1: lengths of a step"
+    options.add_argument("--steps", type=positive, nargs="+", required=True, help=lengths)
+    options.add_argument("--out", type=Path, required=True, help="JSON file")
+    options.add_argument("--device", default="auto", help="auto, cpu, cuda, ...")
+    pooling = "for a Hugging Face folder, which does not say"
+    options.add_argument("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
+    revision = "of an id on the hub: commit, tag or branch"
+    options.add_argument("--revision", type=text_or_null, help=revision)
+    return options
+
+
+def _number(is_allowed: Callable[[float], bool], allowed: str) -> Callable[[str], float]:
+    """The type of an option that takes such a number."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan  # lies in no range
+        if not is_allowed(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number {allowed}")
+        return value
+
+    return read
 
 
 if __name__ == "__main__":

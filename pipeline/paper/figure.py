@@ -1,4 +1,4 @@
-"""What an analysis leaves: data as JSON, with the words that explain it, and a figure of it."""
+"""What an analysis leaves: a picture, its numbers as JSON, and the words that explain it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.machine.files import write_together
+from pipeline.paper.rounding import rounded
+from pipeline.paper.text import one_line, words
 from pipeline.results.figures import FORMATS, image
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from matplotlib.figure import Figure
+    from matplotlib import figure
 
 
 # Lists without lists or mappings in them, over several lines.
@@ -22,16 +24,16 @@ _INNERMOST = re.compile(r"\[\n[^\[\]{}]*\n *\]")
 
 
 @dataclass(frozen=True)
-class Exhibit:
-    """A figure with its data.
+class Figure:
+    """A picture with its numbers.
 
     Attributes:
         name: of its files.
         title: a few words.
         caption: what is shown, the axes with their units, how to read it.
         settings: what it was made with: all that another run must equal.
-        data: the numbers that are drawn, and others that belong to them; plain JSON, no NaN.
-        figure: the picture.
+        data: the numbers that are drawn, and others that belong to them.
+        picture: of matplotlib.
     """
 
     name: str
@@ -39,23 +41,44 @@ class Exhibit:
     caption: str
     settings: Mapping[str, Any]
     data: Mapping[str, Any]
-    figure: Figure
+    picture: figure.Figure
 
 
-def write_exhibits(folder: Path, exhibits: Iterable[Exhibit]) -> None:
-    """Write `<name>.json`, `.svg` and `.png` of each; equal exhibits give equal bytes.
+def explained(
+    name: str,
+    picture: figure.Figure,
+    settings: Mapping[str, Any],
+    data: Mapping[str, Any],
+    macro: str | None = None,
+    **more: Any,
+) -> Figure:
+    """A figure with its title and caption.
+
+    Args:
+        name: of its files.
+        picture: of matplotlib.
+        settings: as `Figure` has them.
+        data: likewise.
+        macro: of `text.md.jinja`: a line that is the title, then the caption; usually the name.
+        more: what the words tell beside settings and data.
+    """
+    text = words(macro or name, settings=settings, data=data, **more)
+    title, _, caption = text.partition("\n")
+    return Figure(name, title, one_line(caption).strip(), settings, data, picture)
+
+
+def write_figures(folder: Path, figures: Iterable[Figure]) -> None:
+    """Write `<name>.json`, `.svg` and `.png` of each; equal figures give equal bytes.
 
     Raises:
         WriteError: the folder cannot be written.
     """
     contents: dict[Path, bytes] = {}
-    for one in exhibits:
-        words = {"title": one.title, "caption": one.caption}
-        contents[folder / f"{one.name}.json"] = as_json(
-            {**words, "settings": one.settings, "data": one.data}
-        )
+    for one in figures:
+        content = {"title": one.title, "caption": one.caption, "settings": one.settings}
+        contents[folder / f"{one.name}.json"] = as_json(content | {"data": rounded(one.data)})
         for kind in FORMATS:
-            contents[folder / f"{one.name}.{kind}"] = image(one.figure, kind)
+            contents[folder / f"{one.name}.{kind}"] = image(one.picture, kind)
     write_together(contents)
 
 

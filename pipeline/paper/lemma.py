@@ -8,8 +8,6 @@ Source: Li, Zhang & Nie 2024, Lemma 1, with the upper bound that it leaves out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,31 +15,21 @@ Reals = NDArray[np.float64]
 Real = float | Reals
 
 
-def minimum_ratio(positive_angle: Real, negative_angle: Real, dihedral: Real, step: Real) -> Reals:
-    """1/step + q cos(dihedral) - sqrt(1/step^2 - q^2 sin(dihedral)^2), q = sin_neg / sin_pos.
-
-    The ratio must be above it. NaN where no ratio serves (the radicand is negative).
-    """
-    middle, half = _interval(positive_angle, negative_angle, dihedral, step)
-    return middle - half
-
-
-def maximum_ratio(positive_angle: Real, negative_angle: Real, dihedral: Real, step: Real) -> Reals:
-    """The same with + sqrt: the ratio must be below it, or the step leads past the positive."""
-    middle, half = _interval(positive_angle, negative_angle, dihedral, step)
-    return middle + half
-
-
-def _interval(
+def ratio_bounds(
     positive_angle: Real, negative_angle: Real, dihedral: Real, step: Real
 ) -> tuple[Reals, Reals]:
-    """Middle and half width; NaN half where the radicand is negative."""
+    """1/step + q cos(dihedral) -+ sqrt(1/step^2 - q^2 sin(dihedral)^2), q = sin_neg / sin_pos.
+
+    The ratio must lie between the two: below, the push wins; above, the step leads past the
+    positive. Both are NaN where no ratio serves (the radicand is negative).
+    """
     reach = 1 / np.asarray(step, dtype=np.float64)
     # An anchor that lies on its positive cannot get nearer: infinite quotient, NaN bounds.
     with np.errstate(divide="ignore", invalid="ignore"):
         quotient = np.sin(negative_angle) / np.sin(positive_angle)
         half = np.sqrt(reach**2 - (quotient * np.sin(dihedral)) ** 2)
-        return reach + quotient * np.cos(dihedral), half
+        middle = reach + quotient * np.cos(dihedral)
+        return middle - half, middle + half
 
 
 def vector(angle: Real, dihedral: Real) -> Reals:
@@ -71,13 +59,8 @@ def nearer_on_sphere(
 ) -> NDArray[np.bool_]:
     """Whether the step, brought back to length one, raises the cosine to the positive.
 
-    Args:
-        positive: as for `nearer_on_plane`, like the next three.
-        negative: likewise.
-        step: likewise.
-        ratio: likewise.
-        tangential: without the step's part along the anchor, as the gradient at a normalized
-            embedding is; else with it.
+    Arguments are those of `nearer_on_plane`. A tangential step is without its part along the
+    anchor, as the gradient at a normalized embedding is.
     """
     moved = _step(positive, negative, step, ratio)
     if tangential:
@@ -92,27 +75,6 @@ def _step(positive: Reals, negative: Reals, step: Real, ratio: Real) -> Reals:
     return np.asarray(length * (pull * positive - negative))
 
 
-@dataclass(frozen=True)
-class Check:
-    """How a step length's bounds fare on random angles and ratios.
-
-    Attributes:
-        step: its length.
-        cases: how many.
-        plane_agreement: share of cases in which the bounds say what the tangent plane says.
-        sphere_agreement: likewise the sphere, after a tangential step.
-        sphere_whole_agreement: likewise after the whole step.
-        none_serves: share of angles for which no ratio serves.
-    """
-
-    step: float
-    cases: int
-    plane_agreement: float
-    sphere_agreement: float
-    sphere_whole_agreement: float
-    none_serves: float
-
-
 # The simulation's ranges of mean angles; a dihedral angle's whole range; ratios up to twice the
 # widest interval's end, 2 / step.
 POSITIVE_ANGLES = (np.pi / 20, np.pi / 2)
@@ -122,31 +84,35 @@ LEAST_RATIO = 0.05
 LARGEST_RATIO_STEP = 4.0
 
 
-def check(step: float, count: int, seed: int) -> Check:
+def check(step: float, cases: int, seed: int) -> dict[str, float]:
     """Compare the bounds with steps that are taken.
 
     Args:
         step: lambda.
-        count: random cases: angles uniform in the ranges above, and ratios whose logarithm is
+        cases: how many: angles uniform in the ranges above, and ratios whose logarithm is
             uniform from LEAST_RATIO to LARGEST_RATIO_STEP / step, so that both bounds matter.
         seed: of the cases.
+
+    Returns:
+        The shares of cases in which the bounds say what the tangent plane says, what the sphere
+        says after a tangential step, and after the whole step; and of those that no ratio serves.
     """
     generator = np.random.default_rng(seed)
     at_positive, at_negative, dihedral = (
-        generator.uniform(*ends, count) for ends in (POSITIVE_ANGLES, NEGATIVE_ANGLES, DIHEDRALS)
+        generator.uniform(*ends, cases) for ends in (POSITIVE_ANGLES, NEGATIVE_ANGLES, DIHEDRALS)
     )
     ends = np.log(LEAST_RATIO), np.log(LARGEST_RATIO_STEP / step)
-    ratio = np.exp(generator.uniform(*ends, count))
-    lower = minimum_ratio(at_positive, at_negative, dihedral, step)
-    said = (lower < ratio) & (ratio < maximum_ratio(at_positive, at_negative, dihedral, step))
+    ratio = np.exp(generator.uniform(*ends, cases))
+    lower, upper = ratio_bounds(at_positive, at_negative, dihedral, step)
+    said = (lower < ratio) & (ratio < upper)
     at = vector(at_positive, 0.0), vector(at_negative, dihedral)
     tangential = nearer_on_sphere(*at, step, ratio, tangential=True)
     whole = nearer_on_sphere(*at, step, ratio, tangential=False)
-    return Check(
-        step=step,
-        cases=count,
-        plane_agreement=float(np.mean(said == nearer_on_plane(*at, step, ratio))),
-        sphere_agreement=float(np.mean(said == tangential)),
-        sphere_whole_agreement=float(np.mean(said == whole)),
-        none_serves=float(np.mean(np.isnan(lower))),
-    )
+    return {
+        "step": step,
+        "cases": cases,
+        "plane_agreement": np.mean(said == nearer_on_plane(*at, step, ratio)),
+        "sphere_agreement": np.mean(said == tangential),
+        "sphere_whole_agreement": np.mean(said == whole),
+        "none_serves": np.mean(np.isnan(lower)),
+    }

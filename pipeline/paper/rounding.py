@@ -14,7 +14,9 @@ def rounded(value: Any) -> Any:
     """Nested numbers with six digits after the point, None for those that are not finite."""
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, np.ndarray):
+        return rounded(value.tolist())
+    if isinstance(value, list | tuple):
         return [rounded(inner) for inner in value]
     if isinstance(value, float):  # NumPy's float64 is one
         return round(float(value), DIGITS) if math.isfinite(value) else None

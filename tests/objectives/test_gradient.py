@@ -9,7 +9,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.barlow_twins import batch_normalize, redundancy_loss
 from pipeline.objectives.vicreg import VARIANCE_EPSILON
 from pipeline.objectives.views import Views
-from pipeline.paper.simulation.angles import PrescribedViews
+from pipeline.paper.simulation.draws import prescribed
 from tests.objectives.conftest import Batch, across, loss_on, make_views
 from tests.objectives.reference import (
     CONTRASTIVE,
@@ -100,7 +100,7 @@ def test_a_contrastive_objective_depends_on_cosines_through_its_pieces(
 ) -> None:
     """N dL/dc_ij is d_i w_ij off the diagonal and -d_i pull_i on it."""
     cosine = Views(*batch).cosine.requires_grad_()
-    views = PrescribedViews(cosine)
+    views = prescribed(cosine)
     objective = OBJECTIVES[name]()
     (slope,) = torch.autograd.grad(loss_on(objective, views), cosine)
     d, w, pull, _ = objective.components(*batch)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from pipeline.paper.figure import Exhibit, as_json, write_exhibits
+from pipeline.paper.figure import Figure, as_json, write_figures
 from pipeline.results.figures import panels
 from tests.tiny import contents
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DATA = {
+DATA: dict[str, Any] = {
     "grid": [[1.5, 2.0], [3.0, None]],
     "text": "a [list], {not}",
     "rows": [{"a": 1}],
@@ -23,10 +24,10 @@ DATA = {
 }
 
 
-def exhibit() -> Exhibit:
-    figure, axes = panels()
+def figure(**changes: Any) -> Figure:
+    picture, axes = panels()
     axes[0][0].plot([0, 1], [1, 0])
-    return Exhibit("line", "A line", "It falls.", {"seed": 1}, DATA, figure)
+    return Figure("line", "A line", "It falls.", {"seed": 1}, DATA | changes, picture)
 
 
 def test_json_is_read_back_as_it_was_with_a_list_of_numbers_a_line() -> None:
@@ -41,8 +42,15 @@ def test_what_is_no_number_is_refused(number: float) -> None:
         as_json({"x": number})
 
 
-def test_equal_exhibits_give_equal_files(tmp_path: Path) -> None:
+def test_data_is_written_with_six_digits_and_null_for_what_is_undefined(tmp_path: Path) -> None:
+    values = np.array([[1 / 3, math.nan], [2, -math.inf]])
+    write_figures(tmp_path, [figure(values=values, count=np.arange(2))])
+    data = json.loads((tmp_path / "line.json").read_bytes())["data"]
+    assert (data["values"], data["count"]) == ([[0.333333, None], [2.0, None]], [0, 1])
+
+
+def test_equal_figures_give_equal_files(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        write_exhibits(tmp_path / name, [exhibit()])
+        write_figures(tmp_path / name, [figure()])
     assert contents(tmp_path / "one") == contents(tmp_path / "other")
     assert set(contents(tmp_path / "one")) == {"line.json", "line.svg", "line.png"}

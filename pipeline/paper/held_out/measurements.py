@@ -1,22 +1,22 @@
-"""Section 3.2's measurements of one encoder on held-out sentences, as plain numbers for JSON.
+"""Section 3.2's measurements of one encoder on held-out sentences.
 
-Anchors are the first view's embeddings, negatives c_ij the other view's (j != i). Not here:
-embedding (dropout_views.py), what is asked of a batch (anchors.py) and figures
-(paper.report).
+The first view's embeddings are the anchors, the second view's their positives and negatives
+(c_ij, j != i).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from scipy.stats import norm
 
 from pipeline.objectives.pieces import margin_gate, softmax_over_negatives
-from pipeline.paper.held_out import anchors
-from pipeline.paper.held_out.densities import Grid, density
-from pipeline.paper.lemma import maximum_ratio, minimum_ratio
+from pipeline.objectives.views import diagonal_mask, hardest, l2_normalize
+from pipeline.paper.held_out.schema import Grid
+from pipeline.paper.lemma import ratio_bounds
 from pipeline.paper.rounding import rounded
 
 if TYPE_CHECKING:
@@ -26,49 +26,51 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pipeline.objectives.views import Views
+    from pipeline.paper.held_out.schema import Settings
 
     Floats = npt.NDArray[np.float64]
 
-COSINES = Grid(-1, 1, 201)
-RATIOS = Grid(-1, 3, 201)
+COSINES = Grid(start=-1, stop=1, points=201)
+RATIOS = Grid(start=-1, stop=3, points=201)
 PERCENTS = (0, 1, 5, 25, 50, 75, 95, 99, 100)
 SUBSAMPLE = 20_000  # cosines behind a density: all negatives would take minutes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What is measured.
-
-    Attributes:
-        margin: of the gate that decides which anchors are open, in cosine.
-        temperatures: of the softmax weights.
-        steps: lambda of Lemma 1, step lengths.
-        seed: of the subsample behind the densities.
-    """
-
-    margin: float
-    temperatures: tuple[float, ...]
-    steps: tuple[float, ...]
-    seed: int
+SHARES = ("weight_share", "push_share", "gradient_share")
 
 
 def measure(batches: Iterable[Views], settings: Settings) -> dict[str, Any]:
-    """Cosines, hardest-negative shares, minimum ratios and angles.
+    """Cosines, hardest-negative shares, minimum ratios and angles, as `Measurement` holds them.
 
     Args:
         batches: pairs of normalized views, at least one, all of one size.
         settings: what is measured.
-
-    Returns:
-        Nested plain numbers with six digits after the point; None for what is undefined.
     """
-    found = [_of_batch(views, settings) for views in batches]
-    joined = {key: np.concatenate([one[key] for one in found]) for key in found[0]}
-    numbers = {
-        "cosines": _cosines(found, joined, settings.seed),
-        "hardest_share": _hardest_share(joined, settings.temperatures),
-        "minimum_ratio": _minimum_ratio(joined, settings.steps),
-        "angles": _angles(joined),
+    by_batch = [_of_batch(views, settings) for views in batches]
+    joined = {key: np.concatenate([batch[key] for batch in by_batch]) for key in by_batch[0]}
+    is_open = joined["open"] > 0
+    positive, to_hardest, dihedral = (
+        joined[key][is_open] for key in ("positive_angle", "hardest_angle", "dihedral")
+    )
+    numbers: dict[str, Any] = {
+        "cosines": _cosines(by_batch, joined, settings.seed),
+        "hardest_share": _hardest_share(joined, is_open, settings.temperatures),
+        "minimum_ratio": {
+            "anchors": int(is_open.sum()),
+            "grid": RATIOS.model_dump(),
+            "by_step": [
+                {
+                    "step": step,
+                    **_minimum_ratio(*ratio_bounds(positive, to_hardest, dihedral, step)),
+                }
+                for step in settings.steps
+            ],
+        },
+        "angles": {
+            sign: {
+                "mean": joined[f"{sign}_angle"].mean(),
+                "deviation": joined[f"{sign}_angle"].std(),
+            }
+            for sign in ("positive", "negative")
+        },
     }
     plain: dict[str, Any] = rounded(numbers)
     return plain
@@ -76,125 +78,129 @@ def measure(batches: Iterable[Views], settings: Settings) -> dict[str, Any]:
 
 def _of_batch(views: Views, settings: Settings) -> dict[str, Floats]:
     """Numbers of a batch's N anchors, and of its N (N - 1) negatives."""
-    negatives = anchors.negative_cosines(views)
-    numbers: dict[str, Tensor] = {
+    negatives = views.cosine[~diagonal_mask(views.cosine)]
+    similarity, index = hardest(views.cosine)
+    to_positive = l2_normalize(_tangent(views.anchor, views.positive))
+    to_hardest = l2_normalize(_tangent(views.anchor, views.positive[index]))
+    numbers = {
         "open": margin_gate(views, margin=settings.margin),
         "positive": views.aligned,
         "negative": negatives,
-        "negative_angle": anchors.angle(negatives),
-        **anchors.angles(views)._asdict(),
+        "positive_angle": _angle(views.aligned),
+        "negative_angle": _angle(negatives),
+        "hardest_angle": _angle(similarity),
+        "dihedral": _angle((to_positive * to_hardest).sum(dim=1)),
     }
     for temperature in settings.temperatures:
         weight = softmax_over_negatives(views.cosine, temperature)
-        for name, share in _shares(views, weight).items():
-            numbers[f"{name} {temperature}"] = share
+        numbers |= {
+            f"weight_share {temperature}": weight.amax(dim=1) / weight.sum(dim=1),
+            f"push_share {temperature}": push_share(views, weight, ratio=0),
+            f"gradient_share {temperature}": push_share(views, weight, ratio=1),
+        }
     return {key: value.numpy() for key, value in numbers.items()}
 
 
-def _shares(views: Views, weight: Tensor) -> dict[str, Tensor]:
-    return {
-        "weight_share": anchors.weight_share(weight),
-        "push_share": anchors.push_share(views, weight, ratio=0),
-        "gradient_share": anchors.push_share(views, weight, ratio=1),
-    }
+def push_share(views: Views, weight: Tensor, ratio: float) -> Tensor:
+    """Projection of the hardest negative's part on an anchor's whole direction, (N,).
+
+    With v_ij = weight_ij (p_j - ratio p_i), its part along the anchor h_i removed, and
+    V_i = sum_{j != i} v_ij: share_i = v_ij . V_i / |V_i|^2 at the hardest j. The shares of all
+    negatives sum to one. Ratio 0 looks at the pushes alone, as the authors' script does.
+    """
+    _, index = hardest(views.cosine)
+    pull = ratio * views.positive
+    largest = weight.gather(1, index[:, None])
+    part = _tangent(views.anchor, largest * (views.positive[index] - pull))
+    total = weight.sum(dim=1, keepdim=True)
+    whole = _tangent(views.anchor, weight @ views.positive - total * pull)
+    return (part * whole).sum(dim=1) / whole.square().sum(dim=1)
+
+
+def _tangent(anchor: Tensor, vectors: Tensor) -> Tensor:
+    """Vectors without their part along the unit anchors, (N, D)."""
+    return vectors - (vectors * anchor).sum(dim=1, keepdim=True) * anchor
+
+
+def _angle(cosine: Tensor) -> Tensor:
+    return torch.arccos(cosine.clamp(-1, 1))
 
 
 def _cosines(
-    found: list[dict[str, Floats]], joined: dict[str, Floats], seed: int
+    by_batch: list[dict[str, Floats]], joined: dict[str, Floats], seed: int
 ) -> dict[str, Any]:
-    """Means over all pairs, the means' deviation over batches, densities."""
-    means = {key: np.array([one[key].mean() for one in found]) for key in ("positive", "negative")}
+    means = {
+        sign: np.array([batch[sign].mean() for batch in by_batch])
+        for sign in ("positive", "negative")
+    }
+    samples = {sign: _subsample(joined[sign], seed) for sign in means}
     means["gap"] = means["positive"] - means["negative"]
-    of_pairs = {key: _density(joined[key], seed) for key in ("positive", "negative")}
+    deviations = {
+        key: value.std(ddof=1) if len(value) > 1 else math.nan for key, value in means.items()
+    }
     return {
-        **{key: _over_batches(value) for key, value in means.items()},
-        "grid": _described(COSINES),
-        "density": {key: curve for key, (curve, _) in of_pairs.items()},
-        "density_pairs": {key: pairs for key, (_, pairs) in of_pairs.items()},
+        **{
+            key: {"mean": value.mean(), "deviation_over_batches": deviations[key]}
+            for key, value in means.items()
+        },
+        "grid": COSINES.model_dump(),
+        "density": {sign: density(drawn, COSINES) for sign, drawn in samples.items()},
+        "density_pairs": {sign: len(drawn) for sign, drawn in samples.items()},
     }
 
 
-def _over_batches(means: Floats) -> dict[str, float]:
-    deviation = means.std(ddof=1) if len(means) > 1 else math.nan
-    return {"mean": float(means.mean()), "deviation_over_batches": float(deviation)}
+def _subsample(cosines: Floats, seed: int) -> Floats:
+    if len(cosines) <= SUBSAMPLE:
+        return cosines
+    return np.random.default_rng(seed).choice(cosines, SUBSAMPLE, replace=False)
 
 
-def _density(cosines: Floats, seed: int) -> tuple[Floats | None, int]:
-    """The density, and how many cosines, drawn without replacement, it was estimated from."""
-    if len(cosines) > SUBSAMPLE:
-        cosines = np.random.default_rng(seed).choice(cosines, SUBSAMPLE, replace=False)
-    return density(cosines, COSINES), len(cosines)
+def density(samples: Floats, grid: Grid) -> Floats:
+    """Gaussian kernel density estimate at the grid's points.
+
+    The bandwidth is Scott's, deviation * n^(-1/5), but at least half the grid's spacing: the grid
+    would miss narrower peaks, and equal samples have no width, which scipy's `gaussian_kde`
+    refuses. Nothing is folded back at the ends of a variable's range.
+    """
+    deviation = samples.std(ddof=1) if len(samples) > 1 else 0.0
+    spacing = (grid.stop - grid.start) / (grid.points - 1)
+    bandwidth = max(deviation * len(samples) ** -0.2, spacing / 2)
+    # One point at a time: a matrix of points and samples would take gigabytes.
+    return np.array([norm.pdf(point, samples, bandwidth).mean() for point in grid.values])
 
 
-def _hardest_share(joined: dict[str, Floats], temperatures: Iterable[float]) -> dict[str, Any]:
-    """Mean shares at each temperature over open and over all anchors."""
-    opened = joined["open"] > 0
-    negatives = len(joined["negative"]) // len(opened)
+def _hardest_share(
+    joined: dict[str, Floats], is_open: npt.NDArray[np.bool_], temperatures: Iterable[float]
+) -> dict[str, Any]:
+    def means(temperature: float, chosen: npt.NDArray[np.bool_]) -> dict[str, float]:
+        shares = {name: joined[f"{name} {temperature}"][chosen] for name in SHARES}
+        return {name: share.mean() if len(share) else math.nan for name, share in shares.items()}
+
     return {
-        "uniform": 1 / negatives,
-        "anchors": len(opened),
-        "open": int(opened.sum()),
-        "open_share": float(opened.mean()),
+        "uniform": len(is_open) / len(joined["negative"]),
+        "anchors": len(is_open),
+        "open": int(is_open.sum()),
+        "open_share": is_open.mean(),
         "by_temperature": [
             {
                 "temperature": temperature,
-                "open": _means(joined, temperature, opened),
-                "all": _means(joined, temperature, np.ones_like(opened)),
+                "open": means(temperature, is_open),
+                "all": means(temperature, np.ones_like(is_open)),
             }
             for temperature in temperatures
         ],
     }
 
 
-def _means(
-    joined: dict[str, Floats], temperature: float, chosen: npt.NDArray[np.bool_]
-) -> dict[str, float]:
-    names = ("weight_share", "push_share", "gradient_share")
-    shares = {name: joined[f"{name} {temperature}"][chosen] for name in names}
-    return {name: float(share.mean()) if len(share) else math.nan for name, share in shares.items()}
-
-
-def _minimum_ratio(joined: dict[str, Floats], steps: Iterable[float]) -> dict[str, Any]:
-    """Of open anchors, for each step length."""
-    opened = joined["open"] > 0
-    around = anchors.Angles(*(joined[key][opened] for key in anchors.Angles._fields))
-    return {
-        "anchors": int(opened.sum()),
-        "grid": _described(RATIOS),
-        "by_step": [{"step": step, **_distribution(around, step)} for step in steps],
-    }
-
-
-def _distribution(around: anchors.Angles[Floats], step: float) -> dict[str, Any]:
-    """Of the smallest ratio that serves.
-
-    Shares are of all open anchors: r must be above 1; r = 1 lies between both bounds; no r
-    serves. Quantiles and density are of the anchors for which some r serves.
-    """
-    lower, upper = minimum_ratio(*around, step), maximum_ratio(*around, step)
+def _minimum_ratio(lower: Floats, upper: Floats) -> dict[str, Any]:
+    """Of Lemma 1's bounds at the open anchors."""
     defined = lower[np.isfinite(lower)]
-    count = len(lower) or math.nan
+    anchors = len(lower) or math.nan
+    quantiles = map(float, np.percentile(defined, PERCENTS)) if len(defined) else ()
     return {
-        "share_above_one": np.count_nonzero(lower > 1) / count,
-        "share_one_serves": np.count_nonzero((lower < 1) & (upper > 1)) / count,
-        "share_undefined": (len(lower) - len(defined)) / count,
-        "quantiles": _quantiles(defined),
-        "density": density(defined, RATIOS),
+        "share_above_one": np.count_nonzero(lower > 1) / anchors,
+        "share_one_serves": np.count_nonzero((lower < 1) & (upper > 1)) / anchors,
+        "share_undefined": (len(lower) - len(defined)) / anchors,
+        "quantiles": dict(zip(map(str, PERCENTS), quantiles, strict=False)) or None,
+        "density": density(defined, RATIOS) if len(defined) else None,
     }
-
-
-def _quantiles(samples: Floats) -> dict[str, float] | None:
-    """By percent."""
-    if not len(samples):
-        return None
-    return {str(percent): float(np.percentile(samples, percent)) for percent in PERCENTS}
-
-
-def _angles(joined: dict[str, Floats]) -> dict[str, Any]:
-    """Mean and standard deviation over all pairs, in radians."""
-    found = {key: joined[f"{key}_angle"] for key in ("positive", "negative")}
-    return {key: {"mean": one.mean(), "deviation": one.std()} for key, one in found.items()}
-
-
-def _described(grid: Grid) -> dict[str, Any]:
-    return {"start": grid.start, "stop": grid.stop, "points": grid.points}

@@ -1,175 +1,134 @@
-"""The paper's three conjectures, each against the numbers of the study, in plain words.
+"""The paper's three conjectures, each against the numbers of the study.
 
-A statement holds where it does so for the runs that are there; how many those are is said with it.
+A conjecture holds where it does so for the runs that are there. What it claims, and how the
+numbers read, is told in `text.md.jinja`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from pipeline.paper.report.sweeps import sweeps
-from pipeline.results.layout import cell, markdown_table
+from pipeline.paper.report.tables import BASELINE, shown, sweeps
+from pipeline.results.layout import cell
 from pipeline.results.numbers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
+    from pipeline.paper.held_out.schema import Measurement
     from pipeline.paper.report.study import Study
+    from pipeline.paper.report.tables import Rows
     from pipeline.results.numbers import Spread
 
-BASELINE, WITHOUT = "paradigm", "paradigm_open"
+WITHOUT = "paradigm_open"  # the baseline without dissipation
 SMALL, LARGE = 0.05, 0.3  # temperatures of conjecture 2
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a conjecture says, whether the numbers agree, and the numbers.
+    """Whether a conjecture holds, and the numbers that tell.
 
     Attributes:
-        claim: the conjecture.
-        holds: None where the runs that would tell are missing.
-        reading: what the numbers say, a sentence or two.
-        table: the numbers in Markdown; empty where there are none.
+        holds: None where runs are missing that would tell.
         seeds: how many each number stands on, at least.
+        numbers: that its text needs.
+        rows: of its table.
     """
 
-    claim: str
     holds: bool | None
-    reading: str
-    table: str
     seeds: int
-
-    @property
-    def verdict(self) -> str:
-        """A few words; one seed is told as what it is."""
-        if self.holds is None:
-            return "not measured"
-        words = "holds" if self.holds else "does not hold"
-        return words if self.seeds > 1 else f"{words} for the one seed that was run"
+    numbers: dict[str, Any]
+    rows: Rows
 
 
-def dissipation(study: Study) -> Evidence:
+def conjectures(study: Study) -> dict[str, Evidence | None]:
+    """By component; None where the runs are missing."""
+    return {
+        "dissipation": dissipation(study),
+        "weight": hardest_negative(study),
+        "ratio": ratio(study),
+    }
+
+
+def dissipation(study: Study) -> Evidence | None:
     """Conjecture 1: with dissipation, positives and negatives end nearer to each other."""
-    claim = (
-        "Dissipation keeps positives and negatives from being torn apart: with it, the gap between "
-        "the mean positive and the mean negative cosine stays smaller than without."
-    )
     if not {BASELINE, WITHOUT} <= study.seeds.keys():
-        return _not_measured(claim, f"{BASELINE} and {WITHOUT}")
-    lines = [["encoder", "seeds", "positive cosine", "negative cosine", "gap"]]
-    lines.append(["untrained", "-", *(f"{_cosine(study.untrained, k):.3f}" for k in _COSINES)])
+        return None
+    which = ("positive", "negative", "gap")
+    untrained = [getattr(study.untrained.cosines, key).mean for key in which]
+    rows = [["untrained", "-", *(f"{mean:.3f}" for mean in untrained)]]
     for name, label in ((BASELINE, "with dissipation"), (WITHOUT, "without dissipation")):
-        spreads = [study.over_seeds(name, _reader(key)) for key in _COSINES]
-        lines.append([label, str(len(study.seeds[name])), *(cell(one, 3) for one in spreads)])
-    shared = sorted(set(study.seeds[BASELINE]) & set(study.seeds[WITHOUT]))
+        cells = [cell(study.cosine(name, key), 3) for key in which]
+        rows.append([label, str(len(study.seeds[name])), *cells])
+    with_it, without = study.held_out[BASELINE], study.held_out[WITHOUT]
     narrower = [
-        _cosine(study.held_out[WITHOUT][seed], "gap")
-        - _cosine(study.held_out[BASELINE][seed], "gap")
-        for seed in shared
+        without[seed].cosines.gap.mean - with_it[seed].cosines.gap.mean
+        for seed in sorted(with_it.keys() & without.keys())
     ]
     smaller = sum(one > 0 for one in narrower)
-    varied = study.over_seeds(BASELINE, lambda one: one["cosines"]["gap"]["deviation_over_batches"])
+    varied = [one.cosines.gap.deviation_over_batches or math.nan for one in with_it.values()]
     return Evidence(
-        claim,
-        smaller == len(shared) if shared else None,
-        f"The gap with dissipation is smaller in {smaller} of {len(shared)} seeds, by "
-        f"{sum(narrower) / max(len(shared), 1):.3f} on average; from batch to batch it varies by "
-        f"{varied.mean:.3f} (standard deviation).",
-        markdown_table(lines, left=1),
-        len(shared),
+        holds=smaller == len(narrower) if narrower else None,
+        seeds=len(narrower),
+        numbers={
+            "smaller": smaller,
+            "by": sum(narrower) / max(len(narrower), 1),
+            "varied": sum(varied) / len(varied),
+        },
+        rows=rows,
     )
 
 
-_COSINES = ("positive", "negative", "gap")
-
-
-def hardest_negative(study: Study) -> Evidence:
+def hardest_negative(study: Study) -> Evidence | None:
     """Conjecture 2: weight concentrates on the hardest negatives."""
-    claim = (
-        "Weight lets the hardest negative dominate: at a small temperature its share of the weight "
-        "is far above the uniform one, before training and after; a larger temperature takes that "
-        "away."
-    )
     if BASELINE not in study.seeds:
-        return _not_measured(claim, BASELINE)
-    uniform = study.untrained["hardest_share"]["uniform"]
-    lines = [["encoder", "t", "weight share", "times the uniform share", "push share"]]
-    shares: list[list[float]] = []
+        return None
+    uniform = study.untrained.hardest_share.uniform
+    rows = []
+    holds: bool | None = True
     for label, measures in (
         ("untrained", [study.untrained]),
-        ("trained", list(study.held_out[BASELINE].values())),
+        ("trained", study.held_out[BASELINE].values()),
     ):
-        by_temperature = [_share(measures, t, "weight_share") for t in (SMALL, LARGE)]
-        pushes = [_share(measures, t, "push_share") for t in (SMALL, LARGE)]
-        means = [one.mean for one in by_temperature if one is not None]
-        shares += [means] if len(means) == len(by_temperature) else []
-        for t, weight, push in zip((SMALL, LARGE), by_temperature, pushes, strict=True):
+        weights = {t: _share(measures, t, "weight_share") for t in (SMALL, LARGE)}
+        for t, weight in weights.items():
             times = "-" if weight is None else f"{weight.mean / uniform:.1f}"
-            lines.append([label, f"{t:g}", _cell(weight), times, _cell(push)])
-    holds = all(small > large > uniform for small, large in shares) if len(shares) == 2 else None
-    return Evidence(
-        claim,
-        holds,
-        f"A uniform share is {uniform:.4f} (one of {round(1 / uniform)} negatives); shares are of "
-        "anchors that the margin leaves open.",
-        markdown_table(lines, left=1),
-        len(study.seeds[BASELINE]),
-    )
+            push = _share(measures, t, "push_share")
+            rows.append([label, f"{t:g}", shown(weight, 3), times, shown(push, 3)])
+        small, large = weights.values()
+        if small is None or large is None:
+            holds = None
+        elif holds is not None:
+            holds = holds and small.mean > large.mean > uniform
+    return Evidence(holds, len(study.seeds[BASELINE]), {"uniform": uniform}, rows)
 
 
-def ratio(study: Study) -> Evidence:
+def ratio(study: Study) -> Evidence | None:
     """Conjecture 3: a larger ratio brings positives nearer."""
-    claim = (
-        "The ratio decides how near positives are drawn: a larger one ends in a higher mean "
-        "positive cosine."
-    )
-    points = sweeps(study, BASELINE).get("ratio", [])
+    points = sweeps(study).get("ratio", [])
     if len(points) < 2:
-        return _not_measured(claim, f"{BASELINE} with several ratios")
-    lines = [["ratio", "seeds", "positive cosine", "negative cosine"]]
-    means: list[float] = []
-    for point in points:
-        both = [study.over_seeds(point.name, _reader(key)) for key in ("positive", "negative")]
-        means.append(both[0].mean)
-        seeds = str(len(point.seeds))
-        lines.append([f"{point.value:g}", seeds, *(cell(one, 3) for one in both)])
+        return None
+    rows, means = [], []
+    for value, name in points:
+        positive, negative = study.cosine(name, "positive"), study.cosine(name, "negative")
+        seeds = str(len(study.seeds[name]))
+        rows.append([f"{value:g}", seeds, cell(positive, 3), cell(negative, 3)])
+        means.append(positive.mean)
     rises = sum(one < other for one, other in pairwise(means))
     return Evidence(
-        claim,
-        rises == len(means) - 1,
-        f"From one ratio to the next larger one the mean positive cosine rises {rises} times of "
-        f"{len(means) - 1}.",
-        markdown_table(lines, left=1),
-        min(len(point.seeds) for point in points),
+        holds=rises == len(points) - 1,
+        seeds=min(len(study.seeds[name]) for _, name in points),
+        numbers={"rises": rises, "steps": len(points) - 1},
+        rows=rows,
     )
 
 
-def _not_measured(claim: str, wanted: str) -> Evidence:
-    reading = f"It needs runs of {wanted}; put them into analysis.objectives."
-    return Evidence(claim, None, reading, "", 0)
-
-
-def _cosine(measures: dict[str, Any], key: str) -> float:
-    return float(measures["cosines"][key]["mean"])
-
-
-def _reader(key: str) -> Callable[[dict[str, Any]], float]:
-    return lambda measures: _cosine(measures, key)
-
-
-def _share(measures: list[dict[str, Any]], temperature: float, kind: str) -> Spread | None:
-
-    values = [
-        row["open"][kind]
-        for one in measures
-        for row in one["hardest_share"]["by_temperature"]
-        if row["temperature"] == temperature
-    ]
-    found = [value for value in values if value is not None]
-    return spread(found) if found else None
-
-
-def _cell(one: Spread | None) -> str:
-    return "-" if one is None else cell(one, 3)
+def _share(measures: Iterable[Measurement], temperature: float, kind: str) -> Spread | None:
+    """Over the open anchors; None if it was not measured or no anchor was open."""
+    rows = [row for one in measures for row in one.hardest_share.by_temperature]
+    shares = [getattr(row.open, kind) for row in rows if row.temperature == temperature]
+    defined = [share for share in shares if share is not None]
+    return spread(defined) if defined else None

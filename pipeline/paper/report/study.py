@@ -7,23 +7,38 @@ at `<folder>/untrained.json`. What `analysis` names and no file is there for is 
 from __future__ import annotations
 
 import csv
-import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
 
 from pipeline.machine.errors import InputError
+from pipeline.paper.held_out.schema import Measurement
 from pipeline.results.curves import read_curves
 from pipeline.results.layout import warning
-from pipeline.results.numbers import AVERAGE, DevScores, Spread, dev_scores, row, spread
+from pipeline.results.numbers import AVERAGE, Spread, dev_scores, row, spread
 from pipeline.results.runs import any_of, read_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pipeline.config.schema import Params
 
-Dynamics = list[dict[str, float | None]]
+Dynamics = list[dict[str, float]]  # a row a recorded step; NaN where no anchor was open
+
+
+class Scores(NamedTuple):
+    """An objective's three readings over its seeds; None where it was not scored.
+
+    Attributes:
+        best: STS-B dev at the best step.
+        last: STS-B dev at the last step.
+        average: of the STS tasks.
+    """
+
+    best: Spread | None
+    last: Spread | None
+    average: Spread | None
 
 
 @dataclass(frozen=True)
@@ -34,9 +49,8 @@ class Study:
         params: what the runs were made with.
         seeds: of each objective, in the order of `analysis.objectives`.
         missing: `<objective>-<seed>` that were asked for.
-        dev: STS-B dev scores by objective.
-        averages: of the STS tasks, by objective.
-        tasks: which STS tasks they average.
+        scores: by objective.
+        tasks: which STS tasks are averaged.
         warning: a line where their data is not the benchmark's.
         held_out: measures by objective and seed.
         dynamics: rows by objective and seed.
@@ -46,17 +60,12 @@ class Study:
     params: Params
     seeds: dict[str, tuple[int, ...]]
     missing: list[str]
-    dev: dict[str, DevScores]
-    averages: dict[str, Spread]
+    scores: dict[str, Scores]
     tasks: tuple[str, ...]
     warning: list[str]
-    held_out: dict[str, dict[int, dict[str, Any]]]
+    held_out: dict[str, dict[int, Measurement]]
     dynamics: dict[str, dict[int, Dynamics]]
-    untrained: dict[str, Any]
-
-    def of_kind(self, kind: str) -> list[str]:
-        """The objective of this name and its variants, as far as they were run."""
-        return [name for name in self.seeds if self.params.kind(name) == kind]
+    untrained: Measurement
 
     def changes(self, name: str) -> dict[str, Any]:
         """What a variant has otherwise than what it varies; nothing for what is no variant."""
@@ -67,15 +76,20 @@ class Study:
         )
         return {key: value for key, value in own.items() if value != usual[key]}
 
-    def over_seeds(self, name: str, value: Callable[[dict[str, Any]], float]) -> Spread:
-        """A number of an objective's held-out measures."""
-        return spread([value(one) for one in self.held_out[name].values()])
+    def cosine(self, name: str, which: str) -> Spread:
+        """An objective's mean `positive` or `negative` cosine, or the `gap`, over its seeds."""
+        measures = self.held_out[name].values()
+        return spread([getattr(one.cosines, which).mean for one in measures])
+
+    @property
+    def all_held_out(self) -> list[Measurement]:
+        """Of all objectives and seeds."""
+        return [one for by_seed in self.held_out.values() for one in by_seed.values()]
 
     @property
     def hardware(self) -> list[str]:
         """What the measures were made on."""
-        all_measures = (one for by_seed in self.held_out.values() for one in by_seed.values())
-        return sorted({str(one["hardware"]) for one in all_measures})
+        return sorted({one.hardware for one in self.all_held_out})
 
 
 def read_study(params: Params, folder: Path) -> Study:
@@ -84,69 +98,82 @@ def read_study(params: Params, folder: Path) -> Study:
     Raises:
         InputError: nothing is there, or a file is damaged.
     """
-    asked = [(name, seed) for name in params.analysis.objectives for seed in params.analysis.seeds]
-    there = [one for one in asked if _place(folder, "held_out", *one, "json").is_file()]
-    if not there:
+    cells = [(name, seed) for name in params.analysis.objectives for seed in params.analysis.seeds]
+    held_out: dict[str, dict[int, Measurement]] = {}
+    dynamics: dict[str, dict[int, Dynamics]] = {}
+    missing = []
+    for name, seed in cells:
+        path = folder / "held_out" / name / f"{seed}.json"
+        if not path.is_file():
+            missing.append(f"{name}-{seed}")
+            continue
+        held_out.setdefault(name, {})[seed] = _measurement(path)
+        rows = _dynamics(folder / "dynamics" / name / f"{seed}.csv")
+        dynamics.setdefault(name, {})[seed] = rows
+    if not held_out:
         raise InputError(f"study: {folder} holds no run; make them with `make report`.")
-    seeds: dict[str, tuple[int, ...]] = {}
-    for name, seed in there:
-        seeds[name] = (*seeds.get(name, ()), seed)
+    seeds = {name: tuple(by_seed) for name, by_seed in held_out.items()}
     averages, tasks, told = _averages(folder / "metrics", seeds)
-    return Study(
-        params=params,
-        seeds=seeds,
-        missing=[f"{name}-{seed}" for name, seed in asked if (name, seed) not in there],
-        dev=dev_scores(read_curves(folder / "curves", there)),
-        averages=averages,
-        tasks=tasks,
-        warning=told,
-        held_out=_by_name(there, lambda one: _json(_place(folder, "held_out", *one, "json"))),
-        dynamics=_by_name(there, lambda one: _rows(_place(folder, "dynamics", *one, "csv"))),
-        untrained=_json(folder / "untrained.json"),
-    )
+    curves = [(name, seed) for name, own in seeds.items() for seed in own]
+    dev = dev_scores(read_curves(folder / "curves", curves))
+    scores = {
+        name: Scores(
+            best=dev[name].best if name in dev else None,
+            last=dev[name].last if name in dev else None,
+            average=averages.get(name),
+        )
+        for name in seeds
+    }
+    untrained = _measurement(folder / "untrained.json")
+    study = Study(params, seeds, missing, scores, tasks, told, held_out, dynamics, untrained)
+    _check_alike(untrained, study.all_held_out)
+    return study
+
+
+def _check_alike(first: Measurement, others: list[Measurement]) -> None:
+    for other in others:
+        for part in ("data", "settings"):
+            one, two = getattr(first, part).model_dump(), getattr(other, part).model_dump()
+            if key := next((key for key in one if one[key] != two[key]), None):
+                raise InputError(
+                    f"measurements: {first.encoder['name']} and {other.encoder['name']} differ "
+                    f"in {part}.{key} ({one[key]} and {two[key]}); measure both in one way."
+                )
 
 
 def _averages(
     metrics: Path, seeds: dict[str, tuple[int, ...]]
 ) -> tuple[dict[str, Spread], tuple[str, ...], list[str]]:
-    """Averages of the objectives whose runs were all measured, their tasks, and a warning."""
-    measured = [
+    """Averages of the objectives whose runs were all scored, their tasks, and a warning."""
+    scored = [
         name
         for name, own in seeds.items()
         if all((metrics / name / f"{seed}.json").is_file() for seed in own)
     ]
-    if not measured:
+    if not scored:
         return {}, (), []
-    runs = read_runs(metrics, measured)
-    averages = {name: row(runs[name], "sts").scores[AVERAGE] for name in measured}
+    runs = read_runs(metrics, scored)
+    averages = {name: row(runs[name], "sts").scores[AVERAGE] for name in scored}
     run = any_of(runs)
     return averages, tuple(run.half("sts")), warning(run, "sts")
 
 
-def _by_name(there: Sequence[tuple[str, int]], read: Callable[[tuple[str, int]], Any]) -> Any:
-    found: dict[str, dict[int, Any]] = {}
-    for one in there:
-        found.setdefault(one[0], {})[one[1]] = read(one)
-    return found
-
-
-def _place(folder: Path, kind: str, name: str, seed: int, suffix: str) -> Path:
-    return folder / kind / name / f"{seed}.{suffix}"
-
-
-def _json(path: Path) -> dict[str, Any]:
+def _measurement(path: Path) -> Measurement:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"study: {path} cannot be read ({error}); measure it again.") from None
-    return content
+        return Measurement.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = ": ".join([*map(str, first["loc"]), first["msg"]])
+    except OSError as error:
+        reason = str(error)
+    raise InputError(f"study: {path} cannot be read ({reason}); measure it again.")
 
 
-def _rows(path: Path) -> Dynamics:
+def _dynamics(path: Path) -> Dynamics:
     try:
         with path.open(encoding="utf-8", newline="") as text:
             return [
-                {key: float(value) if value else None for key, value in line.items()}
+                {key: float(value or "nan") for key, value in line.items()}
                 for line in csv.DictReader(text)
             ]
     except (OSError, ValueError, TypeError) as error:

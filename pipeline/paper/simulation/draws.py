@@ -1,22 +1,22 @@
-"""Simulated batches: a grid of mean angles, normal draws around them, and a piece on all of them.
+"""Simulated batches: a grid of mean angles, normal draws around them, and pieces on the draws.
 
 The angle of an anchor to its positive is normal around positive_mean, those to its negatives are
 normal around negative_mean. Every grid point sees the same standard normal draws (common random
 numbers), so that neighbours differ by their means alone. A batch is one anchor with its positive
-and its negatives: a row of an (N, N) matrix of `angles.PrescribedViews`, N = negatives + 1.
+and its negatives: a row of the (N, N) cosines of `PrescribedViews`, N = negatives + 1.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pipeline.paper.simulation.angles import PrescribedViews
+from pipeline.objectives.views import without_diagonal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,22 +24,53 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from pipeline.config.schema import SimulationParams
+    from pipeline.objectives.views import Views
 
 Reals = NDArray[np.float64]
-
-LEAST_MEAN = math.pi / 20
-LARGEST_POSITIVE_MEAN = math.pi / 2
-LARGEST_NEGATIVE_MEAN = math.pi
 
 
 def positive_means(grid: int) -> Reals:
     """The grid's columns, in radians."""
-    return np.linspace(LEAST_MEAN, LARGEST_POSITIVE_MEAN, grid)
+    return np.linspace(math.pi / 20, math.pi / 2, grid)
 
 
 def negative_means(grid: int) -> Reals:
     """The grid's rows, in radians."""
-    return np.linspace(LEAST_MEAN, LARGEST_NEGATIVE_MEAN, grid)
+    return np.linspace(math.pi / 20, math.pi, grid)
+
+
+@dataclass(frozen=True)
+class PrescribedViews:
+    """Like `Views`, but of cosines alone: a piece that asks for embeddings finds none.
+
+    Attributes:
+        cosine: (N, N); row i is a simulated batch of its own: on the diagonal the cosine of anchor
+            i to its positive, off it those to its negatives.
+    """
+
+    cosine: Tensor
+
+    @property
+    def aligned(self) -> Tensor:
+        """c_ii, (N,)."""
+        return self.cosine.diagonal()
+
+    @property
+    def count(self) -> int:
+        """N."""
+        return self.cosine.shape[0]
+
+    @property
+    def anchor_similarity(self) -> Tensor:
+        """(N, N), within a view: the negatives' cosines, and each sentence's own, 1."""
+        return without_diagonal(self.cosine, 1.0)
+
+    positive_similarity = anchor_similarity
+
+
+def prescribed(cosine: Tensor) -> Views:
+    """What an objective takes for views."""
+    return cast("Views", PrescribedViews(cosine))
 
 
 @dataclass(frozen=True)
@@ -59,9 +90,9 @@ class Draws:
     @classmethod
     def of(cls, params: SimulationParams, dtype: torch.dtype = torch.float32) -> Draws:
         """As many matrices as hold `params.batches` rows or more."""
-        count = params.negatives + 1
-        shape = (cls.count(params) // count, count, count)
+        rows = params.negatives + 1
         generator = torch.Generator().manual_seed(params.seed)
+        shape = (cls.count(params) // rows, rows, rows)
         normal = torch.randn(shape, dtype=dtype, generator=generator)
         return cls(normal, params.positive_deviation, params.negative_deviation)
 
@@ -91,11 +122,11 @@ def with_diagonals(cosine: Tensor, positives: Tensor) -> Tensor:
     return cosine
 
 
-def on_each(piece: Callable[[PrescribedViews], Tensor], cosine: Tensor) -> Tensor:
+def on_each(piece: Callable[[Views], Tensor], cosine: Tensor) -> Tensor:
     """A piece on each of (M, N, N) cosines, stacked."""
 
     def one(matrix: Tensor) -> Tensor:
-        return piece(PrescribedViews(matrix))
+        return piece(prescribed(matrix))
 
     try:
         return torch.vmap(one)(cosine)

@@ -1,4 +1,4 @@
-"""Exhibits of the simulation: dissipation, the hardest negative's share, ratio."""
+"""Figures of the simulation: dissipation, the hardest negative's share, ratio."""
 
 from __future__ import annotations
 
@@ -8,147 +8,128 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 
-from pipeline.paper.figure import Exhibit
-from pipeline.paper.rounding import rounded
-from pipeline.paper.simulation.angle_axes import (
-    NEGATIVE_LABEL,
-    QUARTERS,
-    angle_ticks,
-    draw_lines,
-    draw_map,
-    hatch,
-    map_panels,
-)
+from pipeline.paper.figure import Figure, explained
 from pipeline.paper.simulation.draws import Draws, negative_means, positive_means
 from pipeline.paper.simulation.numbers import LEAST_DISSIPATION
-from pipeline.results.figures import line, panels
+from pipeline.results.figures import GRID_COLOURS, NOT_VISITED, line, panels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.figure import Figure
+    from matplotlib import figure
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+    from numpy.typing import NDArray
 
     from pipeline.config.schema import SimulationParams
     from pipeline.objectives import Objective
+    from pipeline.paper.simulation.draws import Reals
     from pipeline.paper.simulation.numbers import AtMeans, Estimate, Shares
 
     Objectives = Mapping[str, Objective]
 
-
+POSITIVE_LABEL = "mean angle to the positive (rad)"
+NEGATIVE_LABEL = "mean angle to the negatives (rad)"
+EIGHTHS = {1: "π/8", 2: "π/4", 3: "3π/8", 4: "π/2"}
+QUARTERS = {2: "π/4", 4: "π/2", 6: "3π/4", 8: "π"}
+# Of a map's lines: what is closed, half open and open.
+LEVELS = {0.01: ("white", ":"), 0.5: ("white", "-"), 0.99: ("black", "--")}
 OUTERMOST = (0.05, 0.95)  # quantiles at which colours of ratios of both signs end
+_COLUMNS = 4  # panels in a row
 
 
-def dissipation_exhibit(
+def dissipation_figure(
     estimates: Mapping[str, Estimate], objectives: Objectives, params: SimulationParams
-) -> Exhibit:
+) -> Figure:
     """Mean dissipation, a panel for each objective, one colour scale."""
-    figure, drawn = map_panels(list(estimates))
+    picture, drawn = _map_panels(list(estimates))
     for name, one in estimates.items():
-        image = draw_map(drawn[name], one.mean, params.grid, Normalize(0, 1))
-        draw_lines(drawn[name], one.mean, params.grid)
+        image = _draw_map(drawn[name], one.mean, Normalize(0, 1))
+        for level, (colour, style) in LEVELS.items():
+            if one.mean.min() < level < one.mean.max():
+                drawn[name].contour(
+                    *_axes(params.grid),
+                    one.mean,
+                    levels=[level],
+                    colors=colour,
+                    linestyles=style,
+                    linewidths=1,
+                )
         drawn[name].set_title(name)
-    figure.colorbar(image, ax=list(drawn.values()), label="mean dissipation", pad=0.02)
-    means = {name: rounded(one.mean) for name, one in estimates.items()}
-    errors = {name: rounded(one.standard_error) for name, one in estimates.items()}
-    return Exhibit(
-        name="dissipation",
-        title="Mean dissipation over random angles",
-        caption=(
-            "Mean of the gradient's dissipation over simulated batches, for each objective. "
-            f"{_axes_words(params)} Colours run from 0 (dark) to 1 (bright); lines stand at 0.01 "
-            f"(dotted), 0.5 (solid) and 0.99 (dashed). {_draws_words(params)}"
-        ),
-        settings=_settings(params, objectives),
-        data={**_grid_data(params), "mean": means, "standard_error": errors},
-        figure=figure,
-    )
-
-
-def share_exhibit(shares: Shares, params: SimulationParams) -> Exhibit:
-    """The hardest negative's share: all batches, and only those that still move."""
-    return Exhibit(
-        name="hardest_share",
-        title="Share of the hardest negative in InfoNCE's weight",
-        caption=(
-            "Mean share of the hardest negative in the sum of an anchor's weights, max |w| / "
-            "sum |w|, against the negatives' mean angle in radians, for temperatures t. Left: all "
-            "batches; the share then does not depend on the positives. Right: only batches whose "
-            f"dissipation is at least {LEAST_DISSIPATION:g} at the same t, as in the authors' "
-            "code; a line ends where none is left, after points of few batches (the data count "
-            f"them). The mean angle to the positive is {params.positive_mean:.4g} rad. "
-            f"Equal weights would give {1 / params.negatives:.3g}. {_draws_words(params)}"
-        ),
-        settings=_settings(params, {}),
-        data={
-            "negative_mean": rounded(negative_means(params.grid)),
-            "temperatures": rounded(params.temperatures),
-            "all_batches": rounded(shares.every),
-            "open_batches": rounded(shares.open),
-            "open_batches_count": shares.open_batches.tolist(),
+    picture.colorbar(image, ax=list(drawn.values()), label="mean dissipation", pad=0.02)
+    return explained(
+        "dissipation",
+        picture,
+        _settings(params) | _hyperparameters(objectives),
+        {
+            **_grid_data(params),
+            "mean": {name: one.mean for name, one in estimates.items()},
+            "standard_error": {name: one.standard_error for name, one in estimates.items()},
         },
-        figure=_draw_shares(shares, params),
+        macro="simulated_dissipation",
     )
 
 
-def _draw_shares(shares: Shares, params: SimulationParams) -> Figure:
-    figure, axes = panels(2, sharey=True)
+def share_figure(shares: Shares, params: SimulationParams) -> Figure:
+    """The hardest negative's share: all batches, and only those that still move."""
+    picture, axes = panels(2, sharey=True)
     angles = negative_means(params.grid)
-    every = max(1, params.grid // 12)
-    titles = ("all batches", f"batches with dissipation ≥ {LEAST_DISSIPATION:g}")
-    for panel, values, title in zip(axes[0], (shares.every, shares.open), titles, strict=True):
+    titles = {
+        "all batches": shares.all_batches,
+        f"batches with dissipation ≥ {LEAST_DISSIPATION:g}": shares.open_batches,
+    }
+    for panel, (title, values) in zip(axes[0], titles.items(), strict=True):
         for index, temperature in enumerate(params.temperatures):
-            label = f"t = {temperature:g}"
+            label, every = f"t = {temperature:g}", max(1, params.grid // 12)
             panel.plot(angles, values[index], label=label, markevery=every, **line(index))
         angle_ticks(panel.xaxis, QUARTERS)
         panel.set(title=title, xlabel=NEGATIVE_LABEL, xlim=(0, math.pi), ylim=(0, 1))
         panel.grid(alpha=0.3)
     axes[0, 0].set_ylabel("share of the hardest negative")
     named = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*named, loc="outside right center", frameon=False)
-    return figure
-
-
-def ratio_exhibit(
-    at_means: Mapping[str, AtMeans], objectives: Objectives, params: SimulationParams
-) -> Exhibit:
-    """The ratio at the means, a panel for each objective whose ratio varies (all if none does)."""
-    constant = {name: one for name, one in at_means.items() if one.is_constant}
-    varying = {name: one for name, one in at_means.items() if name not in constant}
-    said = "; ".join(f"{name} {one.ratio.mean():.4g}" for name, one in constant.items())
-    return Exhibit(
-        name="ratio",
-        title="Ratio at exact angles",
-        caption=(
-            "Ratio of the pull on the positive to the push on a negative, every angle at its "
-            f"mean. {_axes_words(params)} Colours are on a log scale that ends at the least and "
-            "largest ratio of what training visits (where ratios are negative: linear, without the "
-            "outermost twentieths). "
-            "Hatched: what it does not visit, that is positives further than negatives, or a "
-            f"dissipation below {LEAST_DISSIPATION:g} (a gate of 0) with {params.negatives} equal "
-            f"negatives. Constant ratios: {said or 'none'}."
-        ),
-        settings=_settings(params, objectives),
-        data={
-            **_grid_data(params),
-            "constant": {name: rounded(float(one.ratio.mean())) for name, one in constant.items()},
-            "ratio": {name: rounded(one.ratio) for name, one in varying.items()},
-            "unvisited": {name: (1 * one.unvisited).tolist() for name, one in varying.items()},
-        },
-        figure=_draw_ratios(varying or constant, params.grid),
+    picture.legend(*named, loc="outside right center", frameon=False)
+    return explained(
+        "hardest_share",
+        picture,
+        _settings(params),
+        {"negative_mean": angles, "temperatures": params.temperatures, **shares._asdict()},
+        macro="simulated_hardest_share",
+        least_dissipation=LEAST_DISSIPATION,
     )
 
 
-def _draw_ratios(shown: Mapping[str, AtMeans], grid: int) -> Figure:
-    figure, drawn = map_panels(list(shown))
+def ratio_figure(
+    at_means: Mapping[str, AtMeans], objectives: Objectives, params: SimulationParams
+) -> Figure:
+    """The ratio at the means, a panel for each objective whose ratio varies (all if none does)."""
+    constant = {name: one for name, one in at_means.items() if one.is_constant}
+    varying = {name: one for name, one in at_means.items() if name not in constant}
+    return explained(
+        "ratio",
+        _draw_ratios(varying or constant),
+        _settings(params) | _hyperparameters(objectives),
+        {
+            **_grid_data(params),
+            "constant": {name: one.ratio.mean() for name, one in constant.items()},
+            "ratio": {name: one.ratio for name, one in varying.items()},
+            "unvisited": {name: (1 * one.unvisited).tolist() for name, one in varying.items()},
+        },
+        macro="simulated_ratio",
+        least_dissipation=LEAST_DISSIPATION,
+    )
+
+
+def _draw_ratios(shown: Mapping[str, AtMeans]) -> figure.Figure:
+    picture, drawn = _map_panels(list(shown))
     for name, one in shown.items():
         norm, ticks = _ratio_scale(one)
-        image = draw_map(drawn[name], one.ratio, grid, norm)
-        bar = figure.colorbar(image, ax=drawn[name], extend="both", label="ratio")
+        image = _draw_map(drawn[name], one.ratio, norm)
+        bar = picture.colorbar(image, ax=drawn[name], extend="both", label="ratio")
         bar.set_ticks(ticks, labels=[f"{tick:.2g}" for tick in ticks])
         bar.ax.minorticks_off()
-        hatch(drawn[name], one.unvisited, grid)
+        _hatch(drawn[name], one.unvisited)
         drawn[name].set_title(name)
-    return figure
+    return picture
 
 
 def _ratio_scale(one: AtMeans) -> tuple[Normalize, list[float]]:
@@ -164,30 +145,76 @@ def _ratio_scale(one: AtMeans) -> tuple[Normalize, list[float]]:
     return Normalize(low, high), np.linspace(low, high, 5).tolist()
 
 
-def _axes_words(params: SimulationParams) -> str:
-    return (
-        "Horizontal: mean angle to the positive; vertical: mean angle to the negatives; both in "
-        f"radians, from π/20, {params.grid} points a side."
+def _map_panels(names: list[str]) -> tuple[figure.Figure, dict[str, Axes]]:
+    """Panels for maps over the grid, at most `_COLUMNS` in a row."""
+    columns = min(len(names), _COLUMNS)
+    rows = math.ceil(len(names) / columns)
+    picture, axes = panels(columns, rows, width=3.4, height=3.4, sharex=True, sharey=True)
+    drawn = dict(zip(names, axes.ravel(), strict=False))
+    for empty in axes.ravel()[len(names) :]:
+        empty.set_visible(False)
+    for lowest in axes.ravel()[max(0, len(names) - columns) : len(names)]:
+        lowest.tick_params(labelbottom=True)
+    picture.supxlabel(POSITIVE_LABEL, fontsize="medium")
+    picture.supylabel(NEGATIVE_LABEL, fontsize="medium")
+    return picture, drawn
+
+
+def _draw_map(panel: Axes, values: Reals, norm: Normalize) -> AxesImage:
+    """Values over the grid, each a cell around its point."""
+    positive, negative = _axes(len(values))
+    image = panel.imshow(
+        values,
+        cmap=GRID_COLOURS,
+        norm=norm,
+        origin="lower",
+        aspect="auto",
+        interpolation="nearest",
+        extent=(*_ends(positive), *_ends(negative)),
     )
+    angle_ticks(panel.xaxis, EIGHTHS)
+    angle_ticks(panel.yaxis, QUARTERS)
+    return image
 
 
-def _draws_words(params: SimulationParams) -> str:
-    return (
-        "An anchor's angle to its positive is normal with a standard deviation of "
-        f"{params.positive_deviation:g} rad, those to its {params.negatives} negatives with "
-        f"{params.negative_deviation:g} rad; {Draws.count(params):,} batches at each point, drawn "
-        "once for all points."
+def _hatch(panel: Axes, region: NDArray[np.bool_]) -> None:
+    """Veil and hatch where the region is true."""
+    if not region.any():
+        return
+    veil = panel.contourf(
+        *(np.insert(_ends(points), 1, points) for points in _axes(len(region))),
+        np.pad(region.astype(float), 1, mode="edge"),
+        levels=[0.5, 1.5],
+        colors=[(1, 1, 1, 0.6)],
+        hatches=[NOT_VISITED],
     )
+    veil.set(edgecolor=(0, 0, 0, 0.45), linewidth=0)  # the hatching has the edges' colour
 
 
-def _settings(params: SimulationParams, objectives: Objectives) -> dict[str, Any]:
-    hyperparameters = {name: one.hyperparameters.model_dump() for name, one in objectives.items()}
-    settings = params.model_dump() | {"batches_drawn": Draws.count(params)}
-    return settings | ({"hyperparameters": hyperparameters} if objectives else {})
+def angle_ticks(axis: Any, eighths: Mapping[int, str]) -> None:
+    """Multiples of pi / 8 on an axis that is in radians."""
+    axis.set_ticks([count * math.pi / 8 for count in eighths], list(eighths.values()))
+
+
+def _axes(grid: int) -> tuple[Reals, Reals]:
+    return positive_means(grid), negative_means(grid)
+
+
+def _ends(points: Reals) -> tuple[float, float]:
+    """Of the outer points' cells."""
+    half = (points[1] - points[0]) / 2
+    return points[0] - half, points[-1] + half
+
+
+def _settings(params: SimulationParams) -> dict[str, Any]:
+    return params.model_dump() | {"batches_drawn": Draws.count(params)}
+
+
+def _hyperparameters(objectives: Objectives) -> dict[str, Any]:
+    by_name = {name: one.hyperparameters.model_dump() for name, one in objectives.items()}
+    return {"hyperparameters": by_name}
 
 
 def _grid_data(params: SimulationParams) -> dict[str, Any]:
-    return {
-        "columns_positive_mean": rounded(positive_means(params.grid)),
-        "rows_negative_mean": rounded(negative_means(params.grid)),
-    }
+    positive, negative = _axes(params.grid)
+    return {"columns_positive_mean": positive, "rows_negative_mean": negative}

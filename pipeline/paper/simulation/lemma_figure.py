@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.lines import Line2D
 
-from pipeline.paper.figure import Exhibit
+from pipeline.paper.figure import Figure, explained
 from pipeline.paper.lemma import (
     LARGEST_RATIO_STEP,
     LEAST_RATIO,
-    minimum_ratio,
     nearer_on_plane,
     nearer_on_sphere,
+    ratio_bounds,
     vector,
 )
-from pipeline.paper.rounding import rounded
-from pipeline.paper.simulation.angle_axes import QUARTERS, angle_ticks
+from pipeline.paper.simulation.figures import QUARTERS, angle_ticks
 from pipeline.results.figures import MARKERS, line, panels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from pipeline.config.schema import SimulationParams
-    from pipeline.paper.lemma import Check, Reals
+    from pipeline.paper.lemma import Reals
 
 CROSS = MARKERS.index("x")  # cannot be filled
 # What is fixed where the other angle varies.
@@ -58,18 +55,19 @@ def least_serving(
     tried = np.linspace(-quotient - 1, 1 / step + quotient + 1, TRIED)
     positive = vector(positive_angle, 0.0)
     negative = vector(negative_angle, dihedral)[..., None, :]
-    plane = nearer_on_plane(positive, negative, step, tried)
-    sphere = nearer_on_sphere(positive, negative, step, tried, tangential=True)
-    first, second = (
+    plane, sphere = (
         np.where(nearer.any(axis=-1), tried[nearer.argmax(axis=-1)], np.nan)
-        for nearer in (plane, sphere)
+        for nearer in (
+            nearer_on_plane(positive, negative, step, tried),
+            nearer_on_sphere(positive, negative, step, tried, tangential=True),
+        )
     )
-    return first, second
+    return plane, sphere
 
 
-def lemma_exhibit(checks: Sequence[Check], params: SimulationParams) -> Exhibit:
+def lemma_figure(checks: Sequence[Mapping[str, float]], params: SimulationParams) -> Figure:
     """Minimum ratio against the negative's angle and the dihedral angle, a line for each step."""
-    figure, axes = panels(2, sharey=True)
+    picture, axes = panels(2, sharey=True)
     against = {}
     for panel, (varied, (label, title)) in zip(axes[0], VARIED.items(), strict=True):
         against[varied] = [
@@ -80,36 +78,30 @@ def lemma_exhibit(checks: Sequence[Check], params: SimulationParams) -> Exhibit:
         panel.set(title=title, xlabel=label, xlim=(0, math.pi))
         panel.grid(alpha=0.3)
     axes[0, 0].set_ylabel("minimum ratio")
-    _legend(figure, axes[0, 0])
-    return Exhibit(
-        name="lemma",
-        title="Minimum ratio that brings an anchor nearer to its positive",
-        caption=_caption(checks, params),
-        settings=params.model_dump(),
-        data={
-            "positive_angle": rounded(params.positive_mean),
-            "against": against,
-            "checks": [rounded(dataclasses.asdict(one)) for one in checks],
-        },
-        figure=figure,
-    )
-
-
-def _legend(figure: Figure, panel: Axes) -> None:
-    handles, names = panel.get_legend_handles_labels()
+    handles, names = axes[0, 0].get_legend_handles_labels()
     for colour, where in {"grey": "on the tangent plane", "none": "on the sphere"}.items():
         handles.append(
             Line2D([], [], color="grey", markerfacecolor=colour, marker="o", linestyle="")
         )
         names.append(where)
-    figure.legend(handles, names, loc="outside right center", frameon=False)
+    picture.legend(handles, names, loc="outside right center", frameon=False)
+    return explained(
+        "lemma",
+        picture,
+        params.model_dump(),
+        {"positive_angle": params.positive_mean, "against": against, "checks": checks},
+        macro="simulated_lemma",
+        tried=TRIED,
+        least_ratio=LEAST_RATIO,
+        largest_ratio_step=LARGEST_RATIO_STEP,
+    )
 
 
 def _line(panel: Axes, index: int, step: float, positive: float, varied: str) -> dict[str, Any]:
     """Draw a step's line and points; return them."""
     style = line(index + (index >= CROSS))
     marker = {key: style.pop(key) for key in ("marker", "markersize")}
-    bound = minimum_ratio(positive, *_angles(varied, CURVE), step)
+    bound, _ = ratio_bounds(positive, *_angles(varied, CURVE), step)
     plane, sphere = least_serving(positive, *_angles(varied, POINTS), step)
     panel.plot(CURVE, bound, **style)
     panel.plot([], [], label=f"λ = {step:g}", **style, **marker)
@@ -118,11 +110,11 @@ def _line(panel: Axes, index: int, step: float, positive: float, varied: str) ->
     panel.plot(POINTS, sphere, **points | {"markersize": 7}, fillstyle="none", alpha=0.7)
     return {
         "step": step,
-        "angle": rounded(CURVE),
-        "minimum_ratio": rounded(bound),
-        "stepped_angle": rounded(POINTS),
-        "stepped_on_plane": rounded(plane),
-        "stepped_on_sphere": rounded(sphere),
+        "angle": CURVE,
+        "minimum_ratio": bound,
+        "stepped_angle": POINTS,
+        "stepped_on_plane": plane,
+        "stepped_on_sphere": sphere,
     }
 
 
@@ -131,22 +123,3 @@ def _angles(varied: str, angles: Reals) -> tuple[Reals, Reals]:
     if varied == "negative_angle":
         return angles, np.full_like(angles, DIHEDRAL)
     return np.full_like(angles, NEGATIVE_ANGLE), angles
-
-
-def _caption(checks: Sequence[Check], params: SimulationParams) -> str:
-    said = "; ".join(
-        f"λ = {one.step:g}: bounds and plane agree in {one.plane_agreement:.2%} of cases, bounds "
-        f"and sphere in {one.sphere_agreement:.2%}, and no ratio serves {one.none_serves:.2%}"
-        for one in checks
-    )
-    return (
-        "Lemma 1: the least ratio r for which a step λ (r positive - negative) brings an anchor "
-        f"nearer to its positive, {params.positive_mean:.4g} rad away. Left against the angle to "
-        "the negative, right against the dihedral angle between positive and negative as seen "
-        "from the anchor, in radians. Lines: the formula; a line ends where no ratio serves. "
-        f"Filled points: the least of {TRIED:,} evenly spaced ratios "
-        "whose step came nearer on the tangent plane; open points: likewise on the sphere, after "
-        f"a tangential step that is brought back to length one. At {checks[0].cases:,} random "
-        "cases (angles uniform in the simulation's ranges of means and from 0 to π around the "
-        f"anchor, ratios log-uniform from {LEAST_RATIO:g} to {LARGEST_RATIO_STEP:g}/λ): {said}."
-    )

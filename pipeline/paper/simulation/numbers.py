@@ -1,8 +1,7 @@
 """The simulation of section 3.1: pieces of objectives on random and on exact angles.
 
 Arrays over the grid have a row for each negative_mean and a column for each positive_mean.
-Source: Li, Zhang & Nie 2024, Section 3.1. Not here: how angles are drawn (draws.py), figures,
-formulas of any objective.
+Source: Li, Zhang & Nie 2024, Section 3.1.
 """
 
 from __future__ import annotations
@@ -10,14 +9,12 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 
-from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
 from pipeline.paper.simulation.draws import (
     Draws,
@@ -36,14 +33,13 @@ if TYPE_CHECKING:
 
     from pipeline.config.schema import SimulationParams
     from pipeline.objectives import Objective
-    from pipeline.paper.simulation.angles import PrescribedViews
+    from pipeline.objectives.views import Views
 
 # Below this mean dissipation an anchor has stopped moving; the authors' code has the same number.
 LEAST_DISSIPATION = 0.01
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """Mean dissipation over the batches at each grid point, and its standard error."""
 
     mean: Reals
@@ -62,7 +58,6 @@ def estimate(objective: Objective, cosine: Tensor) -> tuple[float, float]:
     return mean.item(), deviation.item() / math.sqrt(values.numel())
 
 
-@torch.no_grad()
 def mean_dissipation(
     objectives: Mapping[str, Objective], params: SimulationParams
 ) -> dict[str, Estimate]:
@@ -95,19 +90,18 @@ def _one_thread_an_operation() -> Iterator[int]:
         torch.set_num_threads(threads)
 
 
-@dataclass(frozen=True)
-class Shares:
+class Shares(NamedTuple):
     """Mean share of the hardest negative in InfoNCE's weight, a row for each temperature.
 
     Attributes:
-        every: over all batches, at each negative mean.
-        open: over the batches whose dissipation is at least LEAST_DISSIPATION; NaN for none.
-        open_batches: how many those are.
+        all_batches: over all of them, at each negative mean.
+        open_batches: over those whose dissipation is at least LEAST_DISSIPATION; NaN for none.
+        open_batches_count: how many those are.
     """
 
-    every: Reals
-    open: Reals
-    open_batches: NDArray[np.int64]
+    all_batches: Reals
+    open_batches: Reals
+    open_batches_count: NDArray[np.int64]
 
 
 @torch.no_grad()
@@ -118,32 +112,26 @@ def hardest_share(params: SimulationParams) -> Shares:
     """
     draws = Draws.of(params)
     shape = len(params.temperatures), params.grid
-    every, opened, count = np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int64)
+    shares = Shares(np.empty(shape), np.empty(shape), np.empty(shape, dtype=np.int64))
     for column, negative_mean in enumerate(negative_means(params.grid)):
         cosine = draws.cosine(params.positive_mean, negative_mean)
         for row, temperature in enumerate(params.temperatures):
             objective = OBJECTIVES["info_nce"](temperature=temperature)
             share = on_each(partial(_share, objective), cosine).double()
-            kept = share[dissipations(objective, cosine) >= LEAST_DISSIPATION]
-            every[row, column] = share.mean().item()
-            opened[row, column] = kept.mean().item()
-            count[row, column] = kept.numel()
-    return Shares(every, opened, count)
+            still_open = share[dissipations(objective, cosine) >= LEAST_DISSIPATION]
+            shares.all_batches[row, column] = share.mean().item()
+            shares.open_batches[row, column] = still_open.mean().item()
+            shares.open_batches_count[row, column] = still_open.numel()
+    return shares
 
 
-def _share(objective: Objective, views: PrescribedViews) -> Tensor:
+def _share(objective: Objective, views: Views) -> Tensor:
     size = objective.pieces(views).weight.abs()
     return size.amax(dim=1) / size.sum(dim=1)
 
 
-@dataclass(frozen=True)
-class AtMeans:
-    """Ratio and dissipation of an objective with every angle at its mean.
-
-    Attributes:
-        ratio: at each grid point.
-        dissipation: likewise.
-    """
+class AtMeans(NamedTuple):
+    """Ratio and dissipation of an objective over the grid, with every angle at its mean."""
 
     ratio: Reals
     dissipation: Reals
@@ -171,14 +159,25 @@ def at_means(name: str, objective: Objective, params: SimulationParams) -> AtMea
     Raises:
         ValueError: the objective's dissipation or ratio reads embeddings; says the name.
     """
-    count = params.negatives + 1
     positives = torch.from_numpy(positive_means(params.grid)).cos()
+    # All positives of a grid's row are anchors of (N, N) matrices, the last ones filled up.
+    count = params.negatives + 1
+    matrices = math.ceil(len(positives) / count)
+    filled = positives[-1].repeat(matrices * count)
+    filled[: len(positives)] = positives
+
+    def row(negative_mean: float) -> tuple[Tensor, Tensor]:
+        cosine = filled.new_full((matrices, count, count), math.cos(negative_mean))
+        with_diagonals(cosine, filled.view(matrices, count))
+        both = on_each(partial(_ratio, objective), cosine), dissipations(objective, cosine)
+        ratio, dissipation = (piece.flatten()[: len(positives)] for piece in both)
+        return ratio, dissipation
+
     try:
-        rows = [
-            _row_at_means(objective, positives, math.cos(negative_mean), count)
-            for negative_mean in negative_means(params.grid)
-        ]
-    except InputError as error:
+        rows = [row(negative_mean) for negative_mean in negative_means(params.grid)]
+    except AttributeError as error:
+        if error.name not in ("anchor", "positive"):
+            raise
         raise ValueError(
             f"analysis.simulation.objectives: the dissipation or the ratio of {name!r} reads "
             "embeddings, but a simulation has angles only; take it out of the list."
@@ -187,19 +186,6 @@ def at_means(name: str, objective: Objective, params: SimulationParams) -> AtMea
     return AtMeans(torch.stack(ratio).numpy(), torch.stack(dissipation).numpy())
 
 
-def _row_at_means(
-    objective: Objective, positives: Tensor, negative: float, count: int
-) -> tuple[Tensor, Tensor]:
-    """Both for all positives of a grid's row, each an anchor of (N, N) matrices, N = count."""
-    matrices = math.ceil(len(positives) / count)
-    filled = positives[-1].repeat(matrices * count)
-    filled[: len(positives)] = positives
-    cosine = filled.new_full((matrices, count, count), negative)
-    with_diagonals(cosine, filled.view(matrices, count))
-
-    def ratio(views: PrescribedViews) -> Tensor:
-        pieces = objective.pieces(views)
-        return pieces.pull / pieces.weight.sum(dim=1)
-
-    ratios, dissipation = on_each(ratio, cosine), dissipations(objective, cosine)
-    return ratios.flatten()[: len(positives)], dissipation.flatten()[: len(positives)]
+def _ratio(objective: Objective, views: Views) -> Tensor:
+    pieces = objective.pieces(views)
+    return pieces.pull / pieces.weight.sum(dim=1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipeline.paper.figure import Exhibit, write_exhibits
+from pipeline.paper.figure import Figure, write_figures
 from pipeline.paper.report.page import as_page
 from pipeline.report import main
 from pipeline.results.figures import panels
@@ -37,13 +37,13 @@ STUDY_FIGURES = {
 class Project:
     """What the stages before the report leave."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seeds: tuple[int, ...] = (1, 2)) -> None:
         self.out = folder / "results" / "analysis"
-        self.study = WrittenStudy(self.out / "study")
+        self.study = WrittenStudy(self.out / "study", seeds)
         simulated = [
-            Exhibit(name, f"Simulated {name}", "A caption.", {}, {}, panels()[0]) for name in NAMES
+            Figure(name, f"Simulated {name}", "A caption.", {}, {}, panels()[0]) for name in NAMES
         ]
-        write_exhibits(self.out / "simulation", simulated)
+        write_figures(self.out / "simulation", simulated)
         for name in ("comparison.json", "comparison.md"):
             shutil.copy(ROOT / "results" / name, self.out.parent / name)
 
@@ -149,7 +149,21 @@ def test_a_study_that_is_not_complete_says_so_and_claims_nothing_more(project: P
     lacking = 2 * len(OBJECTIVES) - 1
     assert f"**Not run ({lacking} of the cells" in project.markdown
     assert project.markdown.count(": not measured") == 3
+    assert "It needs runs of paradigm and paradigm_open;" in project.markdown
     assert "## Sweeps" not in project.markdown
+
+
+def test_one_seed_is_told_as_what_it_is(tmp_path: Path) -> None:
+    """The gap is 0.7 with dissipation and 0.8 without."""
+    project = Project(tmp_path, seeds=(1,))
+    project.study.add("paradigm", 1)
+    project.study.add("paradigm_open", 1, cosines=(0.9, 0.1))
+    assert project.run() == 0
+    assert "dissipation: holds for the one seed that was run\n" in project.markdown
+    assert "in 1 of 1 seeds, by 0.100 on average; from batch to batch it varies by 0.010" in (
+        project.markdown
+    )
+    assert "one of 127 negatives" in project.markdown
 
 
 def test_equal_inputs_give_equal_bytes(reported: Project) -> None:
@@ -176,6 +190,6 @@ def test_a_missing_comparison_is_refused_in_a_sentence(
 
 
 def test_markup_in_a_name_is_text(tmp_path: Path) -> None:
-    page = as_page("# <script>alert(1)</script>\n\ntext", "a < b", tmp_path)
+    page = as_page("# a < b <script>alert(1)</script>\n\ntext", tmp_path)
     assert "<script>" not in page
-    assert "<title>a &lt; b</title>" in page
+    assert "<title>a &lt; b &lt;script&gt;" in page

@@ -10,7 +10,7 @@ from pipeline.config import load as config
 from pipeline.machine.errors import InputError
 from pipeline.paper.report.study import Study, read_study
 from pipeline.results.numbers import Spread
-from tests.paper.report.written_study import OBJECTIVES, WrittenStudy
+from tests.paper.report.written_study import OBJECTIVES, WrittenStudy, measured
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,23 +31,9 @@ def test_every_cell_that_was_run_is_read(tmp_path: Path) -> None:
 
 def test_dev_scores_are_means_over_seeds_with_their_deviation(tmp_path: Path) -> None:
     """Seeds 1 and 2 score 51 and 52 at best: mean 51.5, sample deviation sqrt(0.5)."""
-    dev = read(WrittenStudy(tmp_path).add_all()).dev["paradigm"]
-    assert (dev.best.mean, dev.last.mean) == (51.5, 41.5)
-    assert dev.best.deviation == pytest.approx(0.5**0.5)
-
-
-def test_cells_that_are_not_there_are_missing_and_others_are_read(tmp_path: Path) -> None:
-    written = WrittenStudy(tmp_path)
-    written.add("vicreg", 2)
-    study = read(written)
-    assert study.seeds == {"vicreg": (2,)}
-    assert "vicreg-1" in study.missing
-    assert len(study.missing) == 2 * len(OBJECTIVES) - 1
-
-
-def test_without_any_run_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^study: .* holds no run; make them with `make report`"):
-        read(WrittenStudy(tmp_path))
+    scores = read(WrittenStudy(tmp_path).add_all()).scores["paradigm"]
+    assert scores.best == Spread(51.5, 0.5**0.5)
+    assert scores.last == Spread(41.5, 0.5**0.5)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +64,20 @@ def test_a_variant_says_what_it_changes(
 def test_averages_are_of_objectives_whose_runs_were_all_scored(tmp_path: Path) -> None:
     written = WrittenStudy(tmp_path).add_all()
     (tmp_path / "metrics/vicreg/2.json").unlink()
-    averages = read(written).averages
-    assert "vicreg" not in averages
-    assert averages["arccon"] == Spread(50.0, 0.0)
+    scores = read(written).scores
+    assert scores["vicreg"].average is None
+    assert scores["arccon"].average == Spread(50.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("part", "key"), [("data", "batches"), ("data", "hash"), ("settings", "margin")]
+)
+def test_encoders_that_were_measured_in_another_way_are_refused(
+    tmp_path: Path, part: str, key: str
+) -> None:
+    written = WrittenStudy(tmp_path).add_all()
+    content = measured("vicreg-1", None, 0.9, 0.2)
+    content[part][key] = "9"
+    written.json("held_out/vicreg/1.json", content)
+    with pytest.raises(InputError, match=rf"backbone and vicreg-1 differ in {part}\.{key}"):
+        read(written)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-TEMPERATURES = (0.05, 0.3)
+TEMPERATURES, STEPS = (0.05, 0.3), (0.5, 1.0)
 UNIFORM = 1 / 127
 
 
@@ -135,8 +135,15 @@ def measured(
     ratios = {"0": 0.1, "25": 0.4, "50": 0.5, "75": 0.6, "100": 1.1}
     return {
         "encoder": {"name": name if seed is None else f"{name}-{seed}", "version": "abc"},
-        "data": {"source": "corpus.txt", "hash": "d", "batches": 2, "batch_size": 128},
-        "settings": {"margin": 0.3, "seed": 1},
+        "data": {
+            "source": "corpus.txt",
+            "hash": "d",
+            "held_out": 300,
+            "batches": 2,
+            "batch_size": 128,
+            "sentences": 256,
+        },
+        "settings": {"margin": 0.3, "temperatures": TEMPERATURES, "steps": STEPS, "seed": 1},
         "hardware": "an abacus",
         "cosines": {
             **{key: {"mean": one, "deviation_over_batches": 0.01} for key, one in mean.items()},
@@ -158,11 +165,12 @@ def measured(
                 {
                     "step": step,
                     "share_above_one": 0.1,
+                    "share_one_serves": 0.8,
                     "share_undefined": 0.0,
                     "quantiles": ratios,
                     "density": [0.1, 0.5, 0.2],
                 }
-                for step in (0.5, 1.0)
+                for step in STEPS
             ],
         },
         "angles": {key: {"mean": 0.5, "deviation": 0.1} for key in ("positive", "negative")},

@@ -13,7 +13,6 @@ from pipeline.paper.simulation.draws import Draws, negative_means, positive_mean
 from pipeline.paper.simulation.numbers import (
     Estimate,
     at_means,
-    dissipations,
     estimate,
     hardest_share,
     mean_dissipation,
@@ -81,19 +80,6 @@ def test_a_million_batches_give_the_integral_to_a_thousandth() -> None:
     np.testing.assert_allclose(found, [closed(*point) for point in POINTS], rtol=0, atol=1e-3)
 
 
-def test_a_gates_standard_error_is_binomial(simulated: dict[str, Estimate]) -> None:
-    one = simulated["mpt"]
-    expected = np.sqrt(one.mean * (1 - one.mean) / (Draws.count(PAPER) - 1))
-    np.testing.assert_allclose(one.standard_error, expected, atol=1e-12)
-
-
-def test_an_objectives_estimate_does_not_depend_on_its_company() -> None:
-    both = mean_dissipation({name: OBJECTIVES[name]() for name in ("met", "arccon")}, SMALL)
-    alone = mean_dissipation({"arccon": OBJECTIVES["arccon"]()}, SMALL)
-    assert list(both) == ["met", "arccon"]
-    np.testing.assert_array_equal(both["arccon"].mean, alone["arccon"].mean)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> None:
     before = torch.get_num_threads()
@@ -107,29 +93,21 @@ def test_threads_do_not_change_the_numbers_and_are_given_back(threads: int) -> N
     np.testing.assert_array_equal(found["info_nce"].mean, again["info_nce"].mean)
 
 
-@pytest.mark.parametrize("name", ["info_nce", "arccon", "mpt", "met", "vicreg_modified"])
-def test_pieces_on_stacked_matrices_are_those_of_each(name: str) -> None:
-    cosine = Draws.of(SMALL, torch.float64).cosine(0.6, 1.2)
-    together = dissipations(OBJECTIVES[name](), cosine)
-    single = [dissipations(OBJECTIVES[name](), matrix[None])[0] for matrix in cosine]
-    torch.testing.assert_close(together, torch.stack(single))
-
-
 class TestHardestShare:
     def test_hot_softmax_shares_equally(self) -> None:
         shares = hardest_share(PAPER.model_copy(update={"temperatures": (1e4,), "grid": 3}))
-        np.testing.assert_allclose(shares.every, 1 / 127, rtol=1e-3)
+        np.testing.assert_allclose(shares.all_batches, 1 / 127, rtol=1e-3)
 
     def test_the_colder_the_larger(self) -> None:
         shares = hardest_share(SMALL)
-        assert (np.diff(shares.every, axis=0) > 0).all()
+        assert (np.diff(shares.all_batches, axis=0) > 0).all()
 
     def test_over_all_batches_it_does_not_depend_on_the_positives(self) -> None:
         near, far = (
             hardest_share(SMALL.model_copy(update={"positive_mean": mean})) for mean in (0.2, 1.4)
         )
-        np.testing.assert_array_equal(near.every, far.every)
-        assert (near.open_batches < far.open_batches).any()
+        np.testing.assert_array_equal(near.all_batches, far.all_batches)
+        assert (near.open_batches_count < far.open_batches_count).any()
 
 
 class TestAtMeans:

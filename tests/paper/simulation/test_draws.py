@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.views import Views
-from pipeline.paper.simulation.angles import PrescribedViews
+from pipeline.paper.simulation.draws import prescribed
 
 TOLERANCE = 1e-12  # float64
 COUNT = 6
@@ -41,7 +40,7 @@ def real_views() -> Views:
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.keys() - READS_EMBEDDINGS))
 def test_pieces_are_those_of_embeddings_with_the_same_cosines(name: str) -> None:
     real, objective = real_views(), OBJECTIVES[name]()
-    ours, theirs = objective.pieces(PrescribedViews(real.cosine)), objective.pieces(real)
+    ours, theirs = objective.pieces(prescribed(real.cosine)), objective.pieces(real)
     for piece in ("dissipation", "weight", "pull"):
         torch.testing.assert_close(
             getattr(ours, piece), getattr(theirs, piece), rtol=0, atol=TOLERANCE
@@ -49,16 +48,6 @@ def test_pieces_are_those_of_embeddings_with_the_same_cosines(name: str) -> None
 
 
 @pytest.mark.parametrize("name", sorted(READS_EMBEDDINGS))
-def test_pieces_that_read_embeddings_are_refused(name: str) -> None:
-    views = PrescribedViews(torch.eye(COUNT))
-    with pytest.raises(InputError, match="a simulation from angles has no embeddings"):
-        OBJECTIVES[name]().pieces(views)
-
-
-def test_cosines_within_a_view_are_the_negatives() -> None:
-    views = PrescribedViews(torch.tensor([[0.5, 0.1], [0.2, 0.6]]))
-    expected = torch.tensor([[1.0, 0.1], [0.2, 1.0]])
-    assert torch.equal(views.anchor_similarity, expected)
-    assert torch.equal(views.positive_similarity, expected)
-    assert torch.equal(views.aligned, torch.tensor([0.5, 0.6]))
-    assert repr(views) == "PrescribedViews(count=2)"
+def test_pieces_that_read_embeddings_find_none(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"no attribute '(anchor|positive)'"):
+        OBJECTIVES[name]().pieces(prescribed(torch.eye(COUNT)))
