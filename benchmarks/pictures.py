@@ -56,10 +56,11 @@ ANSWER = """() => new Promise((resolve) => {
 def visit(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     """The page with the first pair's cosines, for a visitor whose cache is empty."""
     context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
+    context.set_default_timeout(120_000)  # milliseconds
     try:
         page = context.new_page()
         page.goto(url)
-        page.locator("#pair-scores .cosine").nth(1).wait_for(timeout=120_000)
+        page.locator("#pair-scores .cosine").nth(1).wait_for()
         yield page
     finally:
         context.close()

@@ -23,7 +23,7 @@ import torch
 from benchmarks import common
 from benchmarks.common import ROOT, ratios, say, shown, spread
 from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.senteval.classifier import SETTINGS, Method, classify
+from pipeline.senteval.classifier import Method, classify
 from pipeline.senteval.transfer import transfer_features
 from pipeline.senteval.transfer_readers import TRANSFER_TASKS, read_transfer
 
@@ -39,10 +39,7 @@ unbatched: Any = importlib.import_module("unbatched")
 def plain(features: dict[str, np.ndarray], labels: dict[str, np.ndarray], method: Method) -> Any:
     """The same protocol, one classifier after the other."""
     dtype = torch.float64 if method.double else torch.float32
-    training = dataclasses.asdict(method.setting.training)
-    protocol = unbatched.Protocol(
-        folds=method.setting.folds, seed=method.seed, dtype=dtype, **training
-    )
+    protocol = dataclasses.replace(unbatched.TEST, dtype=dtype)
     parts = [(features[part], labels[part]) for part in features]
     if len(parts) == 1:
         return unbatched.nested(*parts[0], protocol, method.outer_folds)
@@ -94,14 +91,12 @@ def main() -> int:
     parser.add_argument("--encoder", type=Path, default=ROOT / "encoders/reference/vicreg_modified")
     parser.add_argument("--data", type=Path, required=True, help="SentEval's downstream folder")
     parser.add_argument("--tasks", default=",".join(TRANSFER_TASKS))
-    parser.add_argument("--setting", choices=list(SETTINGS), default="test")
     parser.add_argument("--outer-folds", type=int, help="of nested tasks; all if not given")
     parser.add_argument("--double", action="store_true", help="compute in float64")
     parser.add_argument("--rounds", type=int, default=1)
     options = parser.parse_args()
     encode = SentenceEncoder.load(options.encoder, device="cpu").encode
-    setting = SETTINGS[options.setting]
-    method = Method(setting, double=options.double, outer_folds=options.outer_folds)
+    method = Method(double=options.double, outer_folds=options.outer_folds)
     tasks = {}
     for task in options.tasks.split(","):
         data = read_transfer(options.data, task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import math
@@ -113,7 +114,11 @@ class Server:
 
     def pss(self) -> float:
         """MiB in memory; what several share counts once."""
-        return sum(int(one.memory_full_info().pss) for one in self.processes()) / 2**20
+        total = 0
+        for process in self.processes():
+            with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+                total += process.memory_full_info().pss
+        return total / 2**20
 
     def stop(self) -> None:
         """End it by request, and by force what is still there after a minute."""
