@@ -72,7 +72,7 @@ class Cell:
     latencies: list[float]
 
 
-Time = Callable[[str, float], Cell]  # name of a load, seconds
+Measure = Callable[[str, float], Cell]  # name of a load, seconds
 Cells = dict[str, dict[str, list[Cell]]]  # by subject and load, one a round
 
 
@@ -123,7 +123,7 @@ def check_vectors(who: str, server: Server, texts: list[str], expected: np.ndarr
     return least
 
 
-def timed_encode(model: Any, texts: list[str]) -> Time:
+def timed_encode(model: Any, texts: list[str]) -> Measure:
     """Encoding in this process."""
 
     def measure(load: str, seconds: float) -> Cell:
@@ -141,7 +141,7 @@ def timed_encode(model: Any, texts: list[str]) -> Time:
 
 def timed_server(
     who: str, server: Server, texts: list[str], locust: str, model: str = MODEL
-) -> Time:
+) -> Measure:
     """A server under locust's clients."""
 
     def measure(load: str, seconds: float) -> Cell:
@@ -189,7 +189,7 @@ def start_servers(
     return servers
 
 
-def rounds_of(subjects: dict[str, Time], rounds: int, seconds: float) -> Cells:
+def rounds_of(subjects: dict[str, Measure], rounds: int, seconds: float) -> Cells:
     """All loads of all subjects, which take turns after a warm-up."""
     cells: Cells = {who: {load: [] for load in LOADS} for who in subjects}
     for load, (who, measure) in itertools.product(LOADS, subjects.items()):
@@ -278,7 +278,7 @@ def main() -> None:
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - slow, and not for --help
 
     texts = distinct_texts(20_000)
-    resolve("cpu")  # torch gets as many threads as there are cores
+    resolve("cpu")  # which gives torch as many threads as a container has cores
     model = SentenceTransformer(str(minilm()), device="cpu", model_kwargs={"dtype": "float32"})
     expected = model.encode(texts[:256])
     tokens = [len(ids) for ids in model.tokenizer(texts[:5000])["input_ids"]]
