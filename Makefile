@@ -67,7 +67,7 @@ verify: check chromium
 	$(PYTEST)
 
 pictures: setup
-	$(VENV)/bin/python -m benchmarks.demo --out results/serving/demo.json --pictures docs/images
+	$(VENV)/bin/python -m benchmarks.pictures --out results/serving/demo.json --pictures docs/images
 
 format: setup
 	$(VENV)/bin/ruff format .

@@ -1,20 +1,20 @@
 """Whether the service stays right and small under a long, mixed, unkind load.
 
-    python -m benchmarks.soak --minutes 10 --out FILE
+    python -m benchmarks.soak --locust locust/bin/locust --out FILE
 
-64 clients send 1 to 64 texts, from a few words to more than the model reads; 5 % of what they do
-is bad input of many kinds, 5 % is given up shortly after sending (serve_peers/traffic.py). Every
-vector of every answer is compared with `SentenceTransformer.encode`'s, computed beforehand.
-Memory is the PSS of all the server's processes, each second; its growth is that of the straight
-line nearest to the last half. Exit status 1: one of the verdicts is no.
+64 clients of locust's (load.py says what they do, and how to install it) ask for embeddings of 1
+to 64 texts, from a few words to more than the model reads; 5 % of what they do is nonsense, 5 % is
+given up. Every vector is compared with `SentenceTransformer.encode`'s, computed beforehand. After a
+sixth of the time the encoder's folder becomes another version with the same weights, which the
+service exports and reloads under load. Memory is the PSS of all the server's processes, each
+second; its growth is that of the straight line nearest to the last half. Exit status 1: a verdict
+is no.
 """
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import dataclasses
 import json
+import shutil
 import sys
 import tempfile
 import time
@@ -22,208 +22,150 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import numpy as np
-import uvloop
-from prometheus_client.parser import text_string_to_metric_families
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from benchmarks.serve_peers import machine, peers
-from benchmarks.serve_peers.encode import Encode
-from benchmarks.serve_peers.messages import ask, get
-from benchmarks.serve_peers.process import Server, stop_servers_when_terminated
-from benchmarks.serve_peers.texts import mixed_pool, read_tokenizer
-from benchmarks.serve_peers.traffic import AGREEMENT, PATH, Client, Expected, Tally
+from benchmarks import common
+from benchmarks.servers import Server, answers_of, minilm, start_clients, triad
+from pipeline.results.layout import markdown_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from subprocess import Popen
 
-# What the service calls its counters and their labels.
-REQUESTS, ROUTE, STATUS = "triad_requests_total", "route", "status"
-GROWTH = 0.01  # of memory, over the last half
-_SETTLE = 3.0  # seconds between the last answer and the last look at the counters
-_MIB = 2**20
-
-
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """One thing that must hold."""
-
-    what: str
-    holds: bool
-    found: str
+AGREEMENT = 0.9999  # least cosine of a vector with encode's
+GROWTH = 0.01  # share by which memory may grow over the last half
+MODEL = "minilm"
+CHANGE = 1 / 6  # when the encoder's folder changes, as a share of the time
 
 
-def expected(encoder: Path, count: int, folder: Path) -> Expected:
-    """A pool of texts and their vectors by sentence-transformers, whose process ends again."""
-    pool = mixed_pool(read_tokenizer(encoder), count)
-    config = json.loads((encoder / "sentence_bert_config.json").read_text(encoding="utf-8"))
-    with Encode(encoder, pool.texts, folder) as encode:
-        return Expected(pool, encode.vectors(0, count), config["max_seq_length"])
+def mixed_texts(count: int) -> list[str]:
+    """From a few words to 30 sentences, some not in plain ASCII."""
+    random = np.random.default_rng(1)
+    lines = common.sentences()
+    texts = []
+    for _ in range(count):
+        joined = int(random.choice([0, 1, 5, 30], p=[0.3, 0.5, 0.15, 0.05]))
+        chosen = [lines[index] for index in random.integers(len(lines), size=max(joined, 1))]
+        if joined == 0:
+            chosen = chosen[0].split()[: random.integers(1, 6)]
+        elif random.random() < 0.1:
+            chosen.insert(0, "Déjà vu: naïve 東京 🚀 —")
+        texts.append(" ".join(chosen))
+    return texts
 
 
-async def soak(server: Server, given: Expected, options: argparse.Namespace) -> Any:
-    """Let the clients loose; their tally, and memory in MiB of each second."""
-    tally = Tally()
-    deadline = time.monotonic() + 60 * options.minutes
-    watching = asyncio.create_task(_watch(server, tally))
-    clients = [Client(server.port, given, tally, seed) for seed in range(options.clients)]
-    await asyncio.gather(*(client.run(deadline, options.think) for client in clients))
-    watching.cancel()
-    return tally, (await asyncio.gather(watching, return_exceptions=False))[0]
+def watch(
+    server: Server, clients: Popen[bytes], encoder: Path, seconds: float
+) -> tuple[list[float], list[str]]:
+    """Change the encoder while the clients run.
 
-
-async def _watch(server: Server, tally: Tally) -> list[float]:
+    Returns:
+        MiB of the server's memory, and the versions of the encoder that it serves, each second.
+    """
     memory: list[float] = []
-    try:
-        while True:
-            if await asyncio.to_thread(server.running):
-                memory.append(await asyncio.to_thread(server.pss) / _MIB)
-            else:
-                tally.wrong["a process of the server has ended"] += 1
-            await asyncio.sleep(1)
-    except asyncio.CancelledError:
-        return memory
+    versions: list[str] = []
+    note = encoder / "note.txt"  # any file more makes another version
+    start = time.monotonic()
+    while clients.poll() is None:
+        memory.append(server.pss())
+        answer = httpx.get(f"{server.url}/v1/models/{MODEL}", timeout=60)
+        versions.append(answer.raise_for_status().json()["version"])
+        if not note.exists() and time.monotonic() > start + CHANGE * seconds:
+            note.touch()
+        time.sleep(1)
+    return memory, versions
 
 
 def growth(memory: list[float]) -> float:
     """Share by which memory grew over the last half: of the least squares line through it."""
-    half = np.array(memory[len(memory) // 2 :])
-    if len(half) < 2:
-        return float("nan")
+    half = memory[len(memory) // 2 :]
     slope, start = np.polyfit(np.arange(len(half)), half, 1)
     return float(slope * (len(half) - 1) / start)
 
 
-def counted(server: Server) -> Counter[int]:
-    """The service's own count of answers about embeddings, by status."""
-    status, body = ask(server.port, get(server.port, "/metrics"))
-    if status != 200:
-        raise ConnectionError(f"/metrics: {status}")
-    samples = (
-        sample
-        for family in text_string_to_metric_families(body.decode())
-        for sample in family.samples
-        if sample.name == REQUESTS and sample.labels[ROUTE] == PATH
-    )
-    return Counter({int(one.labels[STATUS]): int(one.value) for one in samples})
-
-
-def reconcile(sent: Mapping[int, int], server: Mapping[int, int], cancelled: int) -> Verdict:
-    """Whether the server counted every answer that clients got.
-
-    Of requests that their clients gave up, it may have answered any number with any status.
-    """
-    excess = {
-        status: server.get(status, 0) - sent.get(status, 0) for status in sorted({*sent, *server})
-    }
-    holds = min(excess.values(), default=0) >= 0 and sum(excess.values()) <= cancelled
-    left = ", ".join(f"{status}: +{count}" for status, count in excess.items())
-    return Verdict(
-        "counters reconcile with what was sent",
-        holds,
-        f"sent {sum(sent.values())}, counted {sum(server.values())} ({left}), {cancelled} given up",
-    )
-
-
-def judge(tally: Tally, memory: list[float], server: Counter[int], ready: int) -> list[Verdict]:
-    """Everything that must hold."""
-    statuses = tally.by_status()
-    errors = sum(count for status, count in statuses.items() if status >= 500)
-    good = sum(count for (kind, _), count in tally.statuses.items() if kind == "good")
-    bad = sum(statuses.values()) - good
-    share = growth(memory)
-    wrong = "; ".join(f"{what} ({count})" for what, count in tally.wrong.most_common(10))
-    ends = f"{memory[len(memory) // 2]:.1f} to {memory[-1]:.1f} MiB" if memory else "not measured"
-    return [
-        Verdict("no 5xx", errors == 0, f"{errors} of {sum(statuses.values())} answers"),
-        Verdict(
-            f"every vector's cosine >= {AGREEMENT}",
-            tally.checked > 0 and tally.least_cosine >= AGREEMENT,
-            f"least {tally.least_cosine:.7f} of {tally.checked} vectors",
-        ),
-        Verdict("nothing went wrong (statuses, bodies, connections)", not tally.wrong, wrong),
-        Verdict(
+def judge(
+    answers: dict[str, Any], memory: list[float], versions: list[str], ready: int
+) -> list[dict[str, Any]]:
+    """Everything that must hold: what, whether it does, and what was found."""
+    statuses, counts = answers["statuses"], answers["counts"]
+    total = sum(statuses.values())
+    by_status: Counter[int] = Counter()
+    for kind, count in statuses.items():
+        by_status[int(kind.rsplit(": ", 1)[1])] += count
+    errors = sum(count for status, count in by_status.items() if not 200 <= status < 500)
+    least = float(np.min(answers["cosines"] or [np.nan]))
+    done = counts.get("vectors", 0), by_status[400], counts.get("given up", 0)
+    verdicts = [
+        ("no 5xx, no lost connection", errors == 0, f"{errors} of {total} answers"),
+        (f"every vector's cosine >= {AGREEMENT}", least >= AGREEMENT, f"least {least:.7f}"),
+        ("nothing else went wrong", not answers["wrong"], str(answers["wrong"] or "")),
+        (
             "something of each kind was done",
-            min(statuses[200], bad, tally.cancelled) > 0,
-            f"{good} good, {bad} bad, {tally.cancelled} given up",
+            min(done) > 0,
+            "{} vectors compared, {} nonsense, {} given up".format(*done),
         ),
-        Verdict(
-            f"memory grows < {GROWTH:.0%} in the last half", share < GROWTH, f"{share:+.2%}, {ends}"
+        (
+            "the changed encoder was reloaded",
+            len(set(versions)) == 2,
+            f"{len(set(versions))} versions",
         ),
-        reconcile(statuses, server, tally.cancelled),
-        Verdict("ready in the end", ready == 200, f"/readyz: {ready}"),
+        (
+            f"memory grows < {GROWTH:.0%} in the last half",
+            growth(memory) < GROWTH,
+            f"{growth(memory):+.2%}, {memory[len(memory) // 2]:.1f} to {memory[-1]:.1f} MiB",
+        ),
+        ("ready in the end", ready == 200, f"/readyz: {ready}"),
     ]
+    return [dict(zip(("what", "holds", "found"), verdict, strict=True)) for verdict in verdicts]
 
 
-def table(verdicts: list[Verdict], tally: Tally, memory: list[float], title: str) -> Table:
-    """The verdicts, and what happened."""
-    shown = Table(title=title, show_header=False)
-    for verdict in verdicts:
-        mark = "[green]yes[/]" if verdict.holds else "[bold red]NO[/]"
-        shown.add_row(verdict.what, mark, escape(verdict.found))
-    shown.add_section()
-    for status, count in sorted(tally.by_status().items()):
-        shown.add_row(f"answers {status}", str(count), "")
-    p50, p99 = np.percentile(tally.latencies or [np.nan], [50, 99])
-    shown.add_row("waited for Retry-After", "", f"{tally.waited:.0f} s of all clients")
-    shown.add_row("latency of good requests", "", f"p50 {p50:.3f} s, p99 {p99:.3f} s")
-    if memory:
-        shown.add_row("memory (PSS)", "", f"{min(memory):.1f} to {max(memory):.1f} MiB")
-    return shown
-
-
-# Options that the figures depend on; paths are of one machine.
-_TOLD = ("minutes", "clients", "think", "pool")
-
-
-def main() -> None:
+def main() -> int:
     """Command line."""
-    options = _parser().parse_args()
-    stop_servers_when_terminated()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        given = expected(options.encoder, options.pool, folder)
-        params = peers.write_params(folder / "params.yaml", {peers.MODEL: options.encoder})
-        with Server(peers.ours(params), folder) as server:
-            before = counted(server)
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                tally, memory = runner.run(soak(server, given, options))
-            time.sleep(_SETTLE)
-            counts = counted(server)
-            counts.subtract(before)
-            ready = ask(server.port, get(server.port, "/readyz"))[0]
-    verdicts = judge(tally, memory, counts, ready)
-    title = f"{options.clients} clients, {options.minutes:g} minutes, think {options.think:g} s"
-    Console(width=140).print(table(verdicts, tally, memory, title))
-    if options.out:
-        result = {
-            "machine": machine.described(),
-            "options": {key: getattr(options, key) for key in _TOLD},
-            "verdicts": [dataclasses.asdict(verdict) for verdict in verdicts],
-            "statuses": {f"{kind}: {status}": n for (kind, status), n in tally.statuses.items()},
-            "wrong": dict(tally.wrong),
-            "cancelled": tally.cancelled,
-            "counted": {str(status): count for status, count in counts.items()},
-            "memory_mib": memory,
-            "memory_growth": growth(memory),
-        }
-        options.out.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    sys.exit(0 if all(verdict.holds for verdict in verdicts) else 1)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--encoder", type=Path, default=peers.minilm(), help="MiniLM's folder")
+    parser = common.parser("soak", __doc__)
+    parser.add_argument("--locust", default="locust", help="locust's program")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--think", type=float, default=0.5, help="mean pause of a client, seconds")
-    parser.add_argument("--pool", type=int, default=2000, help="different texts")
-    parser.add_argument("--out", type=Path, help="JSON file of all figures")
-    return parser
+    parser.add_argument("--texts", type=int, default=2000, help="different texts")
+    options = parser.parse_args()
+
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - not for --help
+
+    texts = mixed_texts(options.texts)
+    expected = SentenceTransformer(str(minilm()), device="cpu").encode(texts)
+    with tempfile.TemporaryDirectory() as name:
+        encoder = Path(name) / "encoder"
+        shutil.copytree(minilm(), encoder)
+        settings = {"encoders": {MODEL: str(encoder)}, "exported": f"{name}/exported"}
+        with triad(Path(name) / "triad", **settings) as server:
+            np.save(server.folder / "vectors.npy", expected)
+            load = {"model": MODEL, "texts": texts, "think": options.think}
+            (server.folder / "load.json").write_text(json.dumps(load), encoding="utf-8")
+            seconds = 60 * options.minutes
+            clients = start_clients(options.locust, "Mixed", options.clients, seconds, server)
+            memory, versions = watch(server, clients, encoder, seconds)
+            answers = answers_of(clients, server)
+            ready = httpx.get(f"{server.url}/readyz").status_code
+    verdicts = judge(answers, memory, versions, ready)
+    p50, p99 = np.percentile(answers["latencies"], [50, 99])
+    rows = [[one["what"], "yes" if one["holds"] else "NO", one["found"]] for one in verdicts]
+    text = f"""\
+{options.clients} clients, {options.minutes:g} minutes; good requests: \
+p50 {p50:.3f} s, p99 {p99:.3f} s
+
+{markdown_table([["", "", ""], *rows], left=1)}
+"""
+    print(text, end="")
+    result = {
+        "machine": common.machine("bentoml", "openvino", "torch", "transformers"),
+        "options": {key: getattr(options, key) for key in ("minutes", "clients", "think")},
+        "verdicts": verdicts,
+        "statuses": answers["statuses"],
+        "memory_mib": memory,
+    }
+    common.write(options, result, text)
+    return 0 if all(verdict["holds"] for verdict in verdicts) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

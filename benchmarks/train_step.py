@@ -2,114 +2,471 @@
 
     python -m benchmarks.train_step --overheads --out FILE.json --markdown FILE.md
 
-Contestants train one model with InfoNCE (temperature 0.05) on the same batches of sentences, two
-views each: `ours`, the step of `pipeline.train`; `eager-*`, the same model in a plain loop in fp32,
-TF32 or under bf16 autocast; `compile-*`, that loop under torch.compile alone, in its default mode;
-`trainer-*`, SentenceTransformerTrainer with MultipleNegativesRankingLoss on the same sentences as
-text, in its default precision (fp32) or bf16. The trainer's time includes tokenizing and its work
-on the host, since who uses it pays for that; it needs sentence-transformers, datasets and
-accelerate. What a device or an environment lacks is left out, and the report says why.
+All train one model with InfoNCE (temperature 0.05) on the same batches of the sample's sentences,
+two views each:
 
-Sizes: `embedded`, the backbone of this repository, and `bert-base`, BERT base's shape with random
-weights and the embedded backbone's tokenizer. By default a GPU runs both with batches of 128, 3
-rounds of 20 steps; a CPU runs `embedded` with batches of 64, 3 rounds of 4 steps.
+ours       the step of pipeline.train, with `precision: auto` and `compile: auto`
+eager-*    the same model in a plain loop, in fp32 or under bf16 autocast
+compile-*  that loop under torch.compile in its default mode
+trainer-*  SentenceTransformerTrainer with MultipleNegativesRankingLoss, on the sentences as text;
+           its time includes tokenizing and its work on the host, since who uses it pays for that
 
-All run in one process and take turns, in another order each round; first steps are not counted,
-compiling is reported apart. "ours faster" is a peer's time to ours of the same round, above 1
-where ours is faster. Shares of the peak are of the fastest product of large square matrices
-measured in the same run, in bf16 (fp32 where the device has none); how operations are counted:
-benchmarks/train_peers/arithmetic.py. Peak memory is PyTorch's, of each contestant's first steps.
+`--size bert-base` takes BERT base's shape with random weights in place of the backbone of this
+repository. All run in one process and take turns, in another order each round, after first steps
+that are not counted; "ours faster" is a peer's time to ours of the same round. What a device or an
+environment lacks is left out, and the report says why.
 
-`--overheads` adds what each objective and recording its components take of a step of 512
-sentences. Times mean nothing beside those of another run or machine.
+`--overheads` adds what each objective, and recording its components, take of a step of 512
+sentences, each timed by itself, forward and backward. Times mean nothing beside those of another
+run or machine.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
+import importlib
 import tempfile
+import time
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import BertConfig, BertModel, PrinterCallback, TrainerCallback
 
-from benchmarks.train_peers import tables
-from benchmarks.train_peers.contestants import PEERS
-from benchmarks.train_peers.run import Run
-from benchmarks.train_peers.sizes import SIZES
-from pipeline.machine.files import check_writable
-from pipeline.machine.settings import unknown
-from pipeline.machine.stage import run_stage
+from benchmarks import common
+from benchmarks.common import ROOT, ratios, say, shown, spread
+from pipeline.config.load import load
+from pipeline.config.schema import BackboneParams
+from pipeline.data.batches import batch_indices, collator
+from pipeline.data.tokens import TokenArrays
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import Layout
+from pipeline.machine.device import autocast_dtype, describe, resolve
+from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
+from pipeline.results.layout import markdown_table
+from pipeline.training.compilation import compiled, compiles
+from pipeline.training.dynamics import dynamics
+from pipeline.training.network import build
+from pipeline.training.processes import ALONE
+from pipeline.training.step import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    Batches = list[np.ndarray]  # indices of sentences
+    Contestant = Callable[[Batches], float]  # trains on them; seconds of wall time
 
-def _measure(options: argparse.Namespace) -> None:
-    for name in ("out", "markdown"):
-        if path := getattr(options, name):
-            check_writable(f"--{name}", path)
-    with tempfile.TemporaryDirectory() as name:
-        run = Run(options, Path(name))
-        run.run()
-    Console(width=150).print(*tables.report(run.result), sep="\n")
+EMBEDDED = ROOT / "backbones" / "bert-mini-wiki"
+LENGTH = 32  # tokens that sentences are cut to
+SEED = 42
+TEMPERATURE = 0.05
+OVERHEADS_BATCH = 512
+DEFAULTS = {"cuda": (128, 20, 50), "cpu": (64, 4, 5)}  # sentences a step, steps, calls
+PEERS = {
+    "eager-fp32": "plain loop, fp32",
+    "eager-bf16": "plain loop, bf16",
+    "compile-fp32": "plain loop, torch.compile, fp32",
+    "compile-bf16": "plain loop, torch.compile, bf16",
+    "trainer-fp32": "sentence-transformers trainer, fp32",
+    "trainer-bf16": "sentence-transformers trainer, bf16",
+}
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Command line; 0, or 1 with one sentence for what can be explained."""
-    options = _parser().parse_args(argv)
-    return run_stage("train_step", _measure, options, "sizes that were done are written.")
+class Task:
+    """One backbone, the sentences, and how they are trained on.
+
+    Attributes:
+        batches: of all rounds together.
+        first: a batch of each length among them, since each may be compiled, and two more, since
+            the second records a CUDA graph.
+    """
+
+    def __init__(self, folder: Path, device: torch.device, batch: int, steps: int) -> None:
+        self.folder, self.device = folder, device
+        encoder = SentenceEncoder.load(folder, "cpu")
+        self.dimension = encoder.dimension
+        self.texts = common.sentences()
+        tokenizer = encoder.tokenizer
+        ids = tokenizer(self.texts, truncation=True, max_length=LENGTH)["input_ids"]
+        tokens = TokenArrays.of(ids, vocabulary=len(tokenizer))
+        self.collate = collator(tokens, tokenizer.pad_token_id, LENGTH, device)
+        self.batches = list(islice(batch_indices(len(tokens), batch, SEED), steps))
+        of_each_length = {int(tokens.lengths[rows].max()): rows for rows in self.batches}
+        self.first = [*of_each_length.values(), *self.batches[:2]]
+        self.settings = load(ROOT / "params.yaml").train.model_copy(
+            update={
+                "max_length": LENGTH,
+                "batch_size": batch,
+                "learning_rate": 3e-5,
+                "head": "mlp",
+                "freeze_embeddings": False,
+                "precision": "auto",
+                "compile": "auto",
+                "chunk_size": None,
+            }
+        )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.train_step", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+def save_backbone(size: str, folder: Path) -> None:
+    """What is trained, in float32; random weights cost the same time as others."""
+    encoder = SentenceEncoder.load(EMBEDDED, "cpu")
+    if size == "bert-base":
+        bert = BertModel(BertConfig(), add_pooling_layer=False)
+        encoder = SentenceEncoder(bert, encoder.tokenizer, Layout("cls"))
+    encoder.save(folder)
+
+
+def seconds(work: Callable[[], object], device: torch.device, calls: int = 1) -> float:
+    """Wall time of so many calls, with all that they leave the device to do."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    start = time.perf_counter()
+    for _ in range(calls):
+        work()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter() - start
+
+
+def loop(task: Task, step: Callable[[Tensor, Tensor], object]) -> Contestant:
+    """A contestant that takes a step with each batch of token ids."""
+
+    def train(batches: Batches) -> None:
+        for rows in batches:
+            step(*task.collate(rows))
+
+    return lambda batches: seconds(partial(train, batches), task.device)
+
+
+def ours(task: Task) -> Contestant:
+    """Our step, as pipeline.train takes it."""
+    torch.manual_seed(SEED)
+    source = str(task.folder)
+    backbone = BackboneParams(source=source, watch=source, revision=None, pooling="cls")
+    _, network = build(backbone, task.settings, task.device)
+    objective = OBJECTIVES["info_nce"](temperature=TEMPERATURE)
+    return loop(task, partial(Step(network, objective, task.settings, ALONE), lr_scale=1.0))
+
+
+def plain(task: Task, *, bf16: bool, compiling: bool) -> Contestant:
+    """The same model in a loop as one would write it with torch and transformers.
+
+    Raises:
+        InputError: compiling is asked for where there is no compiler.
+    """
+    torch.manual_seed(SEED)
+    encoder = SentenceEncoder.load(task.folder, str(task.device))
+    transformer = encoder.model.train()
+    head = nn.Sequential(nn.Linear(encoder.dimension, encoder.dimension), nn.Tanh())
+    parameters = [*transformer.parameters(), *head.to(task.device).parameters()]
+    optimizer = torch.optim.AdamW(parameters, lr=3e-5, weight_decay=0.0)
+
+    def embed(ids: Tensor, mask: Tensor) -> Any:
+        return head(transformer(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0])
+
+    if compiling:
+        compiles("on", task.device)
+        embed = torch.compile(embed)
+
+    def step(ids: Tensor, mask: Tensor) -> None:
+        with torch.autocast(task.device.type, torch.bfloat16, enabled=bf16):
+            embeddings = embed(ids, mask)
+        anchor, positive = F.normalize(embeddings.float(), dim=1).chunk(2)
+        labels = torch.arange(len(anchor), device=task.device)
+        loss = F.cross_entropy(anchor @ positive.T / TEMPERATURE, labels)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+
+    return loop(task, step)
+
+
+def trainer(task: Task, *, bf16: bool) -> Contestant:
+    """SentenceTransformerTrainer; each call is a training of its own, from the backbone.
+
+    Two steps precede the batches that are timed.
+
+    Raises:
+        ImportError: sentence-transformers, datasets or accelerate is not installed.
+        InputError: it would train on several GPUs.
+    """
+    st: Any = importlib.import_module("sentence_transformers")
+    importlib.import_module("accelerate")
+    from datasets import Dataset  # noqa: PLC0415 - may be missing
+    from sentence_transformers.sentence_transformer import losses, modules  # noqa: PLC0415
+
+    if torch.cuda.device_count() > 1 and task.device.type == "cuda":
+        raise InputError("the trainer takes all GPUs that it sees; set CUDA_VISIBLE_DEVICES=0")
+
+    class Clock(TrainerCallback):
+        """Notes when step 2 and the last one have ended."""
+
+        def __init__(self) -> None:
+            self.times: list[float] = []
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002 - its base's
+            if state.global_step in {2, state.max_steps}:
+                seconds(lambda: None, task.device)  # waits for the device
+                self.times.append(time.perf_counter())
+
+    def train(batches: Batches) -> float:
+        torch.manual_seed(SEED)
+        rows = np.concatenate([*batches[:1] * 2, *batches])
+        texts = [task.texts[row] for row in rows]
+        model = st.SentenceTransformer(
+            str(task.folder), device=str(task.device), model_kwargs={"add_pooling_layer": False}
+        )
+        model.model_card_data.widget = [{}]  # else its model card looks for examples
+        model.max_seq_length = LENGTH
+        model.append(modules.Dense(task.dimension, task.dimension).to(task.device))  # with tanh
+        arguments = st.SentenceTransformerTrainingArguments(
+            output_dir=str(task.folder.parent / "trainer"),
+            max_steps=2 + len(batches),
+            per_device_train_batch_size=len(batches[0]),
+            learning_rate=3e-5,
+            bf16=bf16,
+            use_cpu=task.device.type == "cpu",
+            seed=SEED,
+            save_strategy="no",
+            report_to="none",
+            disable_tqdm=True,
+        )
+        clock = Clock()
+        loss = losses.MultipleNegativesRankingLoss(model, scale=1 / TEMPERATURE)
+        training = st.SentenceTransformerTrainer(
+            model=model,
+            args=arguments,
+            train_dataset=Dataset.from_dict({"anchor": texts, "positive": texts}),
+            loss=loss,
+            callbacks=[clock],
+        )
+        training.remove_callback(PrinterCallback)
+        training.train()
+        return clock.times[1] - clock.times[0]
+
+    return train
+
+
+def contestant(name: str, task: Task) -> Contestant:
+    """Ours or a peer.
+
+    Raises:
+        ImportError, InputError: it lacks something here.
+    """
+    if name == "ours":
+        return ours(task)
+    way, precision = name.split("-")
+    bf16 = precision == "bf16"
+    if bf16 and autocast_dtype("auto", task.device) is None:
+        raise InputError("this device has no bf16, and emulated it is slower than fp32")
+    if way == "trainer":
+        return trainer(task, bf16=bf16)
+    return plain(task, bf16=bf16, compiling=way == "compile")
+
+
+def contest(task: Task, names: Iterable[str], rounds: int) -> dict[str, Any]:
+    """Ours and its peers warm up, then take turns."""
+    contestants: dict[str, Contestant] = {}
+    not_run: dict[str, str] = {}
+    for name in ("ours", *names):
+        try:
+            train = contestant(name, task)
+            say(f"{name}: warm after {train(task.first):.1f} s")
+            contestants[name] = train
+        except (ImportError, InputError, RuntimeError) as error:
+            if name == "ours":
+                raise
+            not_run[name] = str(error).splitlines()[0]
+            say(f"{name}: not run, {not_run[name]}")
+    steps = len(task.batches) // rounds
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    for number in range(rounds):
+        order = list(contestants)
+        for name in order[number % len(order) :] + order[: number % len(order)]:
+            batches = task.batches[number * steps : (number + 1) * steps]
+            times[name].append(1000 * contestants[name](batches) / steps)
+            say(f"round {number + 1}, {name}: {times[name][-1]:.1f} ms a step")
+    return {
+        "contestants": {
+            name: {
+                "step_ms": spread(own),
+                "ours_faster": ratios(own, times["ours"]),
+                "sentences_per_second": 1000 * len(task.batches[0]) / spread(own)["median"],
+            }
+            for name, own in times.items()
+        },
+        "not_run": not_run,
+    }
+
+
+def overheads(task: Task, names: Iterable[str], rounds: int, calls: int) -> dict[str, Any]:
+    """What objectives and recording cost, interleaved with our step.
+
+    In a step on CUDA, launching them can hide behind work that the device still has: shares of
+    short steps are upper bounds.
+    """
+    step = ours(task)
+    step(task.first)
+    compiling = compiles(task.settings.compile, task.device)
+    graphs = compiling and task.device.type == "cuda"
+    views = near_views(task)
+    works: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {}
+    for name in names:
+        objective = OBJECTIVES[name]()
+        loss = compiled(objective.loss, graphs=graphs) if compiling else objective.loss
+        works[name] = (
+            partial(backward, loss, views, graphs=graphs),
+            partial(dynamics, objective, *views),
+        )
+        for work in works[name]:
+            seconds(work, task.device, 3)  # a CUDA graph is recorded in the second call
+        say(f"{name}: warm")
+    steps = len(task.batches) // rounds
+    whole: list[float] = []
+    parts: dict[str, list[list[float]]] = {name: [] for name in works}
+    for number in range(rounds):
+        whole.append(1000 * step(task.batches[number * steps : (number + 1) * steps]) / steps)
+        say(f"round {number + 1}: {whole[-1]:.1f} ms a step")
+        for name, pair in works.items():
+            parts[name].append([1000 * seconds(work, task.device, calls) / calls for work in pair])
+    every = task.settings.record_every
+    objectives = {}
+    for name, times in parts.items():
+        loss_ms, recording_ms = zip(*times, strict=True)
+        objectives[name] = {
+            "loss_ms": spread(loss_ms),
+            "loss_share": ratios(loss_ms, whole),
+            "recording_ms": spread(recording_ms),
+            "recording_share": ratios([one / every for one in recording_ms], whole),
+        }
+    return {
+        "record_every": every,
+        "step_ms": spread(whole),
+        "objectives": objectives,
+    }
+
+
+def backward(loss: Any, views: tuple[Tensor, Tensor], *, graphs: bool) -> None:
+    """An objective forward and backward, on leaves."""
+    if graphs:
+        torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+    for view in views:
+        view.grad = None
+    loss(*views).backward()
+
+
+def near_views(task: Task) -> tuple[Tensor, Tensor]:
+    """Leaves (N, D) like a trained encoder's views, the second near the first, in its dtype."""
+    torch.manual_seed(SEED)
+    first = torch.randn(OVERHEADS_BATCH, task.dimension)
+    second = first + 0.5 * torch.randn(OVERHEADS_BATCH, task.dimension)
+    dtype = autocast_dtype(task.settings.precision, task.device) or torch.float32
+    leaves = [view.tanh().to(task.device, dtype).requires_grad_() for view in (first, second)]
+    return leaves[0], leaves[1]
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Both tables, and what they are about."""
+    about, settings = result["machine"], result["settings"]
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    lines = [["", "ms a step", "ours faster", "sentences/s"]]
+    lines += [
+        [
+            {"ours": "ours", **PEERS}[name],
+            shown(of["step_ms"], 1),
+            shown(of["ours_faster"], 2),
+            f"{of['sentences_per_second']:,.0f}",
+        ]
+        for name, of in result["contestants"].items()
+    ]
+    not_run = "".join(f"- not run: {name}: {why}\n" for name, why in result["not_run"].items())
+    text = f"""\
+{about["device"]} ({about["cpu"]}, {about["cores"]} cores), {about["date"]}; {versions}.
+Sentences of the sample, cut to {LENGTH} tokens. Ours runs in {settings["precision"]}, \
+{settings["compiled"]}, as `precision: auto` and `compile: auto` choose here.
+The trainer's time includes tokenizing, collating and its work on the host: who uses it pays for \
+that, too.
+
+{settings["size"]}: {settings["batch_size"]} sentences x 2 views a step; median (least to \
+greatest) of {settings["rounds"]} rounds of {settings["steps"]} steps
+
+{markdown_table(lines, left=1)}
+{not_run}"""
+    if "overheads" not in result:
+        return text
+    costs = result["overheads"]
+    lines = [["", "objective ms", "of the step", "recording ms", "of the step"]]
+    lines += [
+        [
+            f"`{name}`",
+            shown(of["loss_ms"], 2),
+            f"{of['loss_share']['median']:.2%}",
+            shown(of["recording_ms"], 2),
+            f"{of['recording_share']['median']:.2%}",
+        ]
+        for name, of in costs["objectives"].items()
+    ]
+    return f"""\
+{text}
+{settings["size"]}: parts of a step of {OVERHEADS_BATCH} sentences, \
+{costs["step_ms"]["median"]:.1f} ms; objectives forward and backward, {settings["compiled"]}; \
+recording at every {costs["record_every"]}th step
+
+{markdown_table(lines, left=1)}
+"""
+
+
+def main() -> None:
+    """Command line."""
+    parser = common.parser("train_step", __doc__)
     add = parser.add_argument
     add("--device", choices=["auto", "cpu", "cuda"], default="auto", help="auto: CUDA if there")
-    add("--sizes", type=_names("size", SIZES), help=f"some of {','.join(SIZES)}")
-    add("--peers", type=_names("peer", PEERS), help=f"some of {','.join(PEERS)}")
-    add("--prepared", type=Path, help="folder of pipeline.prepare; else the sample's corpus")
-    add("--batch-size", type=_count(2), help="sentences a step")
-    add("--steps", type=_count(1), help="timed steps of each contestant in a round")
-    add("--rounds", type=_count(1), default=3)
+    add("--size", choices=["embedded", "bert-base"], default="embedded")
+    add("--peers", nargs="*", choices=list(PEERS), default=list(PEERS), metavar="PEER")
+    add("--batch-size", type=int, help="sentences a step")
+    add("--steps", type=int, help="timed steps of each in a round")
+    add("--rounds", type=int, default=3)
     add("--overheads", action="store_true", help="time the objectives' and recording's shares, too")
-    add(
-        "--objectives",
-        type=_names("objective", OBJECTIVES),
-        default=list(OBJECTIVES),
-        help="for --overheads; all by default",
-    )
-    add("--out", type=Path, help="JSON file of all figures of all rounds")
-    add("--markdown", type=Path, help="file of the same tables")
-    return parser
+    add("--objectives", nargs="+", choices=list(OBJECTIVES), default=list(OBJECTIVES))
+    options = parser.parse_args()
 
-
-def _names(what: str, known: Iterable[str]) -> Callable[[str], list[str]]:
-    def parse(text: str) -> list[str]:
-        names = text.split(",")
-        for name in names:
-            if name not in known:
-                # argparse names the option itself.
-                raise argparse.ArgumentTypeError(unknown(what, name, known))
-        return names
-
-    return parse
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            count = int(text)
-        except ValueError:
-            count = least - 1
-        if count < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is out of range; give {least} or more")
-        return count
-
-    return parse
+    auto = "cuda" if torch.cuda.is_available() else "cpu"
+    device = resolve(auto if options.device == "auto" else options.device)
+    batch_size, steps, calls = DEFAULTS[device.type]
+    batch_size, steps = options.batch_size or batch_size, options.steps or steps
+    packages = ["torch", "transformers", "sentence-transformers", "datasets", "accelerate"]
+    settings = {
+        "size": options.size,
+        "batch_size": batch_size,
+        "steps": steps,
+        "rounds": options.rounds,
+        "precision": "fp32" if autocast_dtype("auto", device) is None else "bf16",
+        "compiled": "compiled" if compiles("auto", device) else "not compiled",
+    }
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "backbone"
+        save_backbone(options.size, folder)
+        task = Task(folder, device, batch_size, options.rounds * steps)
+        result = {
+            "machine": common.machine(*packages) | {"device": describe(device)},
+            "settings": settings,
+            **contest(task, options.peers, options.rounds),
+        }
+        common.write(options, result, markdown(result))  # in case the rest is cut off
+        if options.overheads:
+            torch.compiler.reset()  # the number of compiled programs is limited
+            task = Task(folder, device, OVERHEADS_BATCH, options.rounds * max(1, steps // 4))
+            costs = overheads(task, options.objectives, options.rounds, calls)
+            result["overheads"] = costs
+            common.write(options, result, markdown(result))
+    print(markdown(result), end="")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

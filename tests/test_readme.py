@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.serve_peers.markdown import markdown
+from benchmarks.serve import markdown
 from pipeline.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[1]

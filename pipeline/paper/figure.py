@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.machine.files import write_together
-from pipeline.paper.rounding import rounded
 from pipeline.paper.text import one_line, words
 from pipeline.results.figures import FORMATS, image
+from pipeline.results.layout import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

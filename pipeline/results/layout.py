@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pipeline.results.metrics import DIGITS
 
@@ -37,16 +38,13 @@ def rounded(value: Any) -> Any:
     """Nested numbers with six digits after the point, None for those that are not finite."""
     if isinstance(value, dict):
         return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return rounded(value.tolist())
     if isinstance(value, list | tuple):
         return [rounded(inner) for inner in value]
-    if isinstance(value, float):
-        return round(value, DIGITS) if math.isfinite(value) else None
+    if isinstance(value, float):  # NumPy's float64 is one
+        return round(float(value), DIGITS) if math.isfinite(value) else None
     return value
-
-
-def spread_json(spread: Spread) -> Any:
-    """Mean and deviation."""
-    return rounded(asdict(spread))
 
 
 def warning(run: Metrics, half: HalfName) -> list[str]:

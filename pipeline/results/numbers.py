@@ -106,11 +106,6 @@ def gains(rows: Mapping[str, Row]) -> dict[str, dict[str, float]]:
     }
 
 
-def names(original: str) -> tuple[str, str]:
-    """The names of an original and of its modified form."""
-    return original, MODIFIED[original]
-
-
 def dev_scores(curves: Curves) -> dict[str, DevScores]:
     """Best and last dev score by objective: what fell after its best step shows here."""
     trained: dict[str, list[list[float]]] = {}

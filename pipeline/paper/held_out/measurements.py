@@ -17,7 +17,7 @@ from pipeline.objectives.pieces import margin_gate, softmax_over_negatives
 from pipeline.objectives.views import diagonal_mask, hardest, l2_normalize
 from pipeline.paper.held_out.schema import Grid
 from pipeline.paper.lemma import ratio_bounds
-from pipeline.paper.rounding import rounded
+from pipeline.results.layout import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

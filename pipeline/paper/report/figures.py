@@ -25,7 +25,7 @@ from pipeline.paper.report.tables import (
     sweeps,
 )
 from pipeline.results.figures import COLOURS, line, panels
-from pipeline.results.numbers import AVERAGE, names
+from pipeline.results.numbers import AVERAGE, MODIFIED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -418,7 +418,7 @@ def before_and_after_figure(
         for original, one in zip(pairs, spreads, strict=True):
             data[original][label] = asdict(one)
     for index, original in enumerate(pairs):
-        for place, name in enumerate(names(original)):
+        for place, name in enumerate((original, MODIFIED[original])):
             score = (paper or {}).get(name, {}).get(AVERAGE)
             if score is not None:
                 left = index + (place - 1) * width

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.results.layout import cell
-from pipeline.results.numbers import AVERAGE, ORIGINALS, Spread, names
+from pipeline.results.numbers import AVERAGE, MODIFIED, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -170,6 +170,6 @@ def before_and_after(own: Scored) -> dict[str, tuple[Spread, Spread]]:
     """Averages of original and modified form, of the families that have both."""
     return {
         original: (own[original][AVERAGE], own[modified][AVERAGE])
-        for original, modified in map(names, ORIGINALS)
+        for original, modified in MODIFIED.items()
         if original in own and modified in own
     }

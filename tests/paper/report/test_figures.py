@@ -13,7 +13,7 @@ from pipeline.paper.figure import as_json
 from pipeline.paper.held_out.measurements import measure
 from pipeline.paper.held_out.schema import Data, Measurement, Settings
 from pipeline.paper.report import figures
-from pipeline.paper.rounding import rounded
+from pipeline.results.layout import rounded
 from pipeline.training.curves import DYNAMICS
 
 if TYPE_CHECKING:
