@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.results.metrics import DIGITS
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pipeline.results.metrics import HalfName, Metrics
     from pipeline.results.numbers import Spread
 
+DIGITS = 6  # more would differ between machines, fewer would hide a change
 SPREAD = (
     "mean over seeds, ± sample standard deviation where there are two seeds or more (n = 1: one "
     "seed, no deviation)"

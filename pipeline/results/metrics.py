@@ -3,20 +3,22 @@
 import io
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
-from pipeline.encoder.record import Origin
+from pipeline.results.layout import DIGITS
 from pipeline.senteval.benchmark import Result
 from pipeline.senteval.known import Label
 from pipeline.senteval.sts import StsResult
 from pipeline.senteval.tasks import HALVES
 
+if TYPE_CHECKING:
+    from pipeline.encoder.record import Origin
+
 HalfName = Literal["sts", "transfer"]
 
-DIGITS = 6  # more would differ between machines, fewer would hide a change
 QUANTILES = 101
 PUBLISHED = ("test", "mlp")  # setting and classifier that papers report
 
@@ -116,7 +118,7 @@ class Metrics(_Part):
         return reasons
 
 
-def metrics(encoder: str, version: str, origin: Origin, result: Result, data: Path) -> Metrics:
+def metrics(encoder: str, version: str, origin: "Origin", result: Result, data: Path) -> Metrics:
     """The metrics of an encoder of this id and version, with this result on this data.
 
     Times are left out: they differ between equal runs.

@@ -73,7 +73,7 @@ def ablation(study: Study) -> dict[str, dict[str, str]]:
             for ending, step in STEPS.items()
             if original + ending in study.seeds
         }
-        for original in ORIGINALS
+        for original in MODIFIED
     }
     return {
         name: steps for name, steps in by_original.items() if "original" in steps and len(steps) > 1
