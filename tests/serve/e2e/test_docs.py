@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import pytest
 import yaml
+from serve.api.openapi import _ERRORS
 from starlette.routing import Route
 
 from serve.api.app import create_api
-from serve.api.openapi import _ERRORS
 from serve.engine import Engine
 from serve.metrics import Metrics
 from serve.settings import Environment, load
