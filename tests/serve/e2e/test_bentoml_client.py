@@ -37,6 +37,7 @@ def locked(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def client(locked: Server) -> Iterator[bentoml.SyncHTTPClient]:
     with bentoml.SyncHTTPClient(locked.url, token=KEY) as client:
         yield client
+        client._temp_dir.cleanup()  # which it leaves to the garbage collector, with a warning
 
 
 def embedded(server: Server, model: str, *, normalize: bool) -> np.ndarray:
