@@ -77,7 +77,8 @@ def create_api(
     guard = [Depends(Key(keys))] if keys else []
 
     async def gone(request: Request, _: ClientDisconnect) -> Response:
-        engine.metrics.cancelled.labels(request.scope["route"].path).inc()
+        route = getattr(request.scope.get("route"), "path", "other")
+        engine.metrics.cancelled.labels(route).inc()
         return Response(status_code=_CLIENT_GONE)
 
     app = FastAPI(
