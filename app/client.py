@@ -1,28 +1,50 @@
-"""The service as the page sees it: HTTP requests in, plain values out, failures as sentences.
+"""A client of the service: HTTP requests in, plain values out, every failure as one sentence.
 
-Nothing here imports the service: the page works with one on another machine as well. Not here: how
-a request is sent (transport.py).
+The page uses it, and so may anybody's script. It is here and not beside the service because the
+page may run on another machine: it needs httpx and numpy, and nothing of the service.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, cast
 from urllib.parse import quote
 
 import httpx
 import numpy as np
 import numpy.typing as npt
 
-from app.transport import ApiError, Transport
-
-__all__ = ["Api", "ApiError", "Similarities"]
-
 Cosines = npt.NDArray[np.float64]
+Card = dict[str, Any]
 
 # The service admits so many texts a request, times its encoders (serve.limits.items is 2048): more
 # pairs are divided. No other list of the page is longer.
 _TEXTS = 1024
+_SECONDS = 60.0
+_CONNECT_SECONDS = 5.0
+# How often a service that is busy is asked, and how many seconds are waited for it altogether.
+_TRIES = 3
+_WAITED = 5.0
+_BUSY = 429
+_KINDS = {401: "key", 404: "missing", _BUSY: "busy", 502: "down", 503: "down", 504: "down"}
+
+
+class ApiError(Exception):
+    """The service refused a request, or did not answer.
+
+    Attributes:
+        message: one sentence for the person at the page.
+        kind: `down`, `key` (an API key is wanted), `busy`, `missing`, or `refused`.
+        code: the service's own word for it; empty where it gave none.
+    """
+
+    def __init__(self, message: str, kind: str, code: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.kind = kind
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -33,41 +55,92 @@ class Similarities:
     truncated: tuple[str, ...]
 
 
-class Api:
+class Hit(TypedDict):
+    """A document that a search found, and its place among those that were given."""
+
+    index: int
+    score: float
+    document: str
+
+
+class Change(TypedDict):
+    """Each anchor's cosine with another sentence, before and after a step."""
+
+    before: list[float]
+    after: list[float | None]
+
+
+class Step(TypedDict):
+    """A step against the gradient."""
+
+    size: float
+    positive: Change
+    hardest_negative: Change
+
+
+class Components(TypedDict):
+    """An objective's gradient for N anchors; None is a number that is not finite."""
+
+    objective: str
+    hyperparameters: dict[str, Any]
+    cosines: list[list[float]]
+    own_cosines: list[list[float]]
+    dissipation: list[float | None]
+    weight: list[list[float | None]]
+    pull: list[float | None]
+    ratio: list[float | None]
+    step: Step
+    truncated: list[str]
+
+
+class Client:
     """A service; each call is one request or a few, and holds nothing of them.
 
     May be called from several threads. Every method raises ApiError, and nothing else, where the
-    service cannot be asked or its answer cannot be used.
+    service cannot be asked or its answer cannot be used; `key` is an API key.
 
     Args:
         url: where it is, like http://127.0.0.1:3000.
         transport: for tests.
+
+    Raises:
+        ValueError: `url` is no address.
     """
 
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(
+                f"url: {url!r} is no address of a service; give one like http://127.0.0.1:3000."
+            )
         self.url = url.rstrip("/")
-        self._transport = Transport(self.url, transport)
+        # The environment's proxies are not for a service that is, mostly, on this machine.
+        self._http = httpx.Client(
+            base_url=self.url,
+            timeout=httpx.Timeout(_SECONDS, connect=_CONNECT_SECONDS),
+            transport=transport,
+            trust_env=False,
+        )
 
-    def models(self, key: str = "") -> list[dict[str, Any]]:
+    def models(self, key: str = "") -> list[Card]:
         """The served encoders' cards."""
-        answer = self._transport.send("GET", "/v1/models", None, key)
+        answer = self._send("GET", "/v1/models", None, key)
         with self._understood():
-            cards: list[dict[str, Any]] = list(answer["data"])
-            _check(isinstance(card["id"], str) for card in cards)
+            cards: list[Card] = list(answer["data"])
+            _check(all(isinstance(card["id"], str) for card in cards))
             return cards
 
-    def cards(self, key: str = "") -> dict[str, dict[str, Any]]:
+    def cards(self, key: str = "") -> dict[str, Card]:
         """The served encoders' cards by their ids."""
         return {card["id"]: card for card in self.models(key)}
 
     def training(self, model: str, key: str = "") -> dict[str, Any] | None:
         """An encoder's training record; None for one that Triad did not train."""
         path = f"/v1/models/{quote(model, safe='')}/training"
-        return self._transport.send_or_none("GET", path, "no_training_record", key)
+        return self._send_or_none(path, "no_training_record", key)
 
     def results(self, key: str = "") -> dict[str, Any] | None:
         """The comparison table; None before there is one."""
-        return self._transport.send_or_none("GET", "/v1/results", "no_results", key)
+        return self._send_or_none("/v1/results", "no_results", key)
 
     def pairs(
         self, models: Sequence[str], pairs: Sequence[tuple[str, str]], key: str = ""
@@ -79,48 +152,149 @@ class Api:
         size = _TEXTS // (2 * max(1, len(models)))
         for start in range(0, len(pairs), size):
             part = [list(pair) for pair in pairs[start : start + size]]
-            for model, entry in self._similarities({"models": models, "pairs": part}, models, key):
+            found = self._similarities({"models": models, "pairs": part}, (len(part),), key)
+            for model, similar in found.items():
+                cosines[model][start : start + size] = similar.cosines
                 with self._understood():
-                    cosines[model][start : start + size] = _cosines(entry, (len(part),))
-                    truncated[model] += [_shifted(cut, start) for cut in entry["truncated"]]
+                    truncated[model] += [_shifted(cut, start) for cut in similar.truncated]
         return {model: Similarities(cosines[model], tuple(truncated[model])) for model in models}
 
     def matrix(
         self, models: Sequence[str], sentences: Sequence[str], key: str = ""
     ) -> dict[str, Similarities]:
         """Each encoder's cosines of all sentences with all, (N, N)."""
-        models, count = list(dict.fromkeys(models)), len(sentences)
         texts = {"sources": list(sentences), "targets": list(sentences)}
-        found = {}
-        for model, entry in self._similarities({"models": models, **texts}, models, key):
-            with self._understood():
-                cosines = _cosines(entry, (count, count))
-                found[model] = Similarities(cosines, tuple(map(str, entry["truncated"])))
-        return found
+        body = {"models": list(dict.fromkeys(models)), **texts}
+        return self._similarities(body, (len(sentences), len(sentences)), key)
 
     def search(
         self, model: str, query: str, documents: Sequence[str], top: int, key: str = ""
-    ) -> list[dict[str, Any]]:
-        """The documents nearest to a query, best first, with `index`, `score` and `document`."""
+    ) -> list[Hit]:
+        """The documents nearest to a query, best first."""
         body = {"model": model, "query": query, "documents": list(documents), "top_k": top}
-        answer = self._transport.send("POST", "/v1/search", body, key)
+        answer = self._send("POST", "/v1/search", body, key)
         with self._understood():
             return [
-                {**one, "score": float(one["score"]), "document": documents[one["index"]]}
+                Hit(
+                    index=one["index"],
+                    score=float(one["score"]),
+                    document=documents[one["index"]],
+                )
                 for one in answer["data"]
             ]
 
-    def components(self, body: Mapping[str, Any], key: str = "") -> dict[str, Any]:
-        """An objective's gradient components for a batch: see POST /v1/components."""
-        return self._transport.send("POST", "/v1/components", body, key)
+    def components(
+        self,
+        model: str,
+        anchors: Sequence[str],
+        positives: Sequence[str] | None = None,
+        *,
+        objective: str | None = None,
+        hyperparameters: Mapping[str, float | str] | None = None,
+        seed: int = 0,
+        step: float = 0.1,
+        key: str = "",
+    ) -> Components:
+        """An objective's gradient for a batch: the fields of POST /v1/components."""
+        body = {
+            "model": model,
+            "anchors": list(anchors),
+            "positives": None if positives is None else list(positives),
+            "objective": objective,
+            "hyperparameters": hyperparameters,
+            "seed": seed,
+            "step": step,
+        }
+        answer = self._send("POST", "/v1/components", body, key)
+        with self._understood():
+            return cast("Components", {name: answer[name] for name in Components.__annotations__})
 
     def _similarities(
-        self, body: dict[str, Any], models: list[str], key: str
-    ) -> list[tuple[str, dict[str, Any]]]:
-        answer = self._transport.send("POST", "/v1/similarity", body, key)
+        self, body: Mapping[str, Any], shape: tuple[int, ...], key: str
+    ) -> dict[str, Similarities]:
+        """By encoder, in the order of the request."""
+        answer = self._send("POST", "/v1/similarity", body, key)
         with self._understood():
             entries = {entry["model"]: entry for entry in answer["data"]}
-            return [(model, entries[model]) for model in models]
+            found = {}
+            for model in body["models"]:
+                cosines = np.array(entries[model]["similarities"], float)
+                _check(cosines.shape == shape and bool(np.isfinite(cosines).all()))
+                found[model] = Similarities(cosines, tuple(map(str, entries[model]["truncated"])))
+            return found
+
+    def _send_or_none(self, path: str, code: str, key: str) -> dict[str, Any] | None:
+        """What is there; None where the service says by `code` that there is nothing."""
+        try:
+            return self._send("GET", path, None, key)
+        except ApiError as error:
+            if error.code == code:
+                return None
+            raise
+
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, key: str
+    ) -> dict[str, Any]:
+        """The answer's JSON object; a service that is busy is asked again."""
+        headers, content = _headers(key), None
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            content = _encoded(body)
+        waited = 0.0
+        for _ in range(_TRIES - 1):
+            answer = self._answer(method, path, content, headers)
+            pause = _pause(answer)
+            if answer.status_code != _BUSY or waited + pause > _WAITED:
+                return self._content(answer)
+            time.sleep(pause)
+            waited += pause
+        return self._content(self._answer(method, path, content, headers))
+
+    def _answer(
+        self, method: str, path: str, content: bytes | None, headers: dict[str, str]
+    ) -> httpx.Response:
+        try:
+            return self._http.request(method, path, content=content, headers=headers)
+        except httpx.InvalidURL as error:
+            raise ApiError("The encoder's name is none; choose another encoder.", "missing") from (
+                error
+            )
+        except httpx.ConnectTimeout as error:
+            raise self._down() from error
+        except httpx.TimeoutException as error:
+            raise ApiError(
+                f"The service at {self.url} gave no answer within {_SECONDS:.0f} seconds; try "
+                "again, or with fewer texts.",
+                "busy",
+            ) from error
+        except httpx.HTTPError as error:
+            raise self._down() from error
+
+    def _content(self, answer: httpx.Response) -> dict[str, Any]:
+        try:
+            content = answer.json()
+        except (ValueError, RecursionError):
+            content = None
+        if answer.is_success and isinstance(content, dict):
+            return content
+        kind = _KINDS.get(answer.status_code, "refused")
+        message, code = _refusal(content)
+        if message:
+            raise ApiError(message[:1].upper() + message[1:], kind, code)
+        if kind == "down":  # a proxy's answer, not the service's
+            raise self._down()
+        raise ApiError(
+            f"The service at {self.url} gave an answer that this page cannot read (status "
+            f"{answer.status_code}): is it Triad's?",
+            kind,
+        )
+
+    def _down(self) -> ApiError:
+        return ApiError(
+            f"The service at {self.url} does not answer. Start it with `make serve`; this page "
+            "goes on by itself when it is there.",
+            "down",
+        )
 
     @contextmanager
     def _understood(self) -> Iterator[None]:
@@ -135,14 +309,8 @@ class Api:
             ) from error
 
 
-def _cosines(entry: Mapping[str, Any], shape: tuple[int, ...]) -> Cosines:
-    found = np.array(entry["similarities"], float)
-    _check([found.shape == shape, bool(np.isfinite(found).all())])
-    return found
-
-
-def _check(conditions: Iterable[bool]) -> None:
-    if not all(conditions):
+def _check(condition: bool) -> None:
+    if not condition:
         raise ValueError
 
 
@@ -150,3 +318,37 @@ def _shifted(name: str, start: int) -> str:
     """`pairs[3][0]` of a part, as it is called in the whole list."""
     what, index, rest = name.replace("]", "[", 1).split("[", 2)
     return f"{what}[{start + int(index)}]{rest}"
+
+
+def _headers(key: str) -> dict[str, str]:
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ApiError(
+            "The API key has characters that no key has; give it as you received it.", "key"
+        )
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise ApiError(
+            "The request cannot be sent: a text has half a surrogate pair, or a number is not "
+            "finite; correct it.",
+            "refused",
+        ) from error
+
+
+def _pause(answer: httpx.Response) -> float:
+    """Seconds after which to come back; a date, which may also stand there, is not read."""
+    asked = answer.headers.get("Retry-After", "")
+    return float(asked) if asked.isascii() and asked.isdigit() else 1.0
+
+
+def _refusal(content: Any) -> tuple[str, str]:
+    """The service's sentence and its word for programs; empty where there are none."""
+    error = content.get("error") if isinstance(content, dict) else None
+    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        return "", ""
+    return error["message"], str(error.get("code", ""))

@@ -13,7 +13,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import FileResponse
 
 from app import ICON
-from app.client import Api, ApiError
+from app.client import ApiError, Client
 from app.shared import Newest, Shared, Shown, alert
 from app.tabs.gradient import GradientTab
 from app.tabs.matrix import MatrixTab
@@ -45,7 +45,7 @@ def create_app(api_url: str, root_path: str = "") -> fastapi.FastAPI:
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     app: fastapi.FastAPI = gr.mount_gradio_app(
         fastapi.FastAPI(openapi_url=None),
-        create_page(Api(api_url)),
+        create_page(Client(api_url)),
         path="/demo",
         root_path=root_path or None,
         footer_links=[],
@@ -62,7 +62,7 @@ def create_app(api_url: str, root_path: str = "") -> fastapi.FastAPI:
     return app
 
 
-def create_page(api: Api) -> gr.Blocks:
+def create_page(api: Client) -> gr.Blocks:
     """The page for a service."""
     page: gr.Blocks
     with gr.Blocks(
@@ -153,7 +153,7 @@ def _offered(value: str, *, choice: bool) -> Any:
     return gr.Dropdown([value[:200]], value=value[:200]) if choice else value[:20_000]
 
 
-def _look(api: Api, key: str, chosen: Sequence[str | None]) -> tuple[str, Any, Any, Any, Any]:
+def _look(api: Client, key: str, chosen: Sequence[str | None]) -> tuple[str, Any, Any, Any, Any]:
     """Status, key box, both choices and the timer, as the service is now."""
     unchanged = gr.skip()
     try:

@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 
-from app.client import Api, ApiError
+from app.client import ApiError, Client
 from app.pair_table import TableError
 
 Handler = Callable[..., Sequence[Any]]
@@ -47,7 +47,7 @@ class Shared:
         timer: looks for the service while it is down.
     """
 
-    api: Api
+    api: Client
     first: gr.Dropdown
     second: gr.Dropdown
     key: gr.Textbox

@@ -1,7 +1,7 @@
 """What the API answers when it cannot do what was asked: a small closed list, in OpenAI's shape.
 
 Not here: when these are raised (contract.py, batcher.py, the routes), and what becomes of an
-exception that nobody foresaw (http/).
+exception that nobody foresaw (api/).
 """
 
 from collections.abc import Mapping

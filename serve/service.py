@@ -1,15 +1,17 @@
 """The BentoML service: `bentoml serve serve.service:TriadService`.
 
-BentoML starts, supervises and packs the process, and answers /livez and /readyz through the hooks
-below; everything else is the API of http/. HOST and PORT say where it listens (127.0.0.1:3000),
-TRIAD_PARAMS which params.yaml it reads.
+BentoML starts, supervises and packs the process, and tells its clients of the methods below;
+serve/api answers all requests. HOST and PORT say where it listens (127.0.0.1:3000), TRIAD_PARAMS
+which params.yaml it reads.
 """
 
 import asyncio
+import atexit
 import os
 import signal
 import socket
 from types import FrameType
+from typing import TYPE_CHECKING, Annotated
 
 from pipeline.machine.errors import ConfigError
 
@@ -20,14 +22,22 @@ os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import bentoml
+import numpy as np
 import yaml
 from bentoml._internal.utils.analytics import usage_stats
 from bentoml.exceptions import BentoMLConfigException
-from starlette.applications import Starlette
+from bentoml.validators import DType
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from serve import settings
+from serve.api.connections import use_connections
+from serve.api.contract import CompareRequest, EncodeRequest, check
 from serve.installed import is_installed
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from serve.api.routes import Routes
 
 # The command line has looked already, and remembers.
 usage_stats.do_not_track.cache_clear()
@@ -39,8 +49,9 @@ except ConfigError as error:
     raise BentoMLConfigException(str(error)) from error
 _HOST, _PORT = _ENVIRONMENT.host, _ENVIRONMENT.port
 
+use_connections()  # the server looks for them before it makes the service
 
-_HEALTH = ("/livez", "/readyz")
+Vectors = Annotated[np.ndarray, DType("float32")]
 
 
 class _Off(float):
@@ -51,10 +62,11 @@ class _Off(float):
 
 
 class _Front:
-    """The API before BentoML's own routes, but for the health checks, which BentoML answers.
+    """The API before all of BentoML's own routes; to BentoML goes only the process' life.
 
-    A mount would leave paths with a line break in them to BentoML. The API itself is made in the
-    serving process only: the supervisor imports this module too.
+    A mount would leave paths with a line break in them to BentoML, and its health checks and
+    methods would know neither our errors nor our limits. The API itself is made in the serving
+    process only: the supervisor imports this module too.
     """
 
     api: ASGIApp
@@ -63,10 +75,8 @@ class _Front:
         self._bentoml = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        ours = scope["type"] == "http" and not (
-            scope["path"] in _HEALTH and scope["method"] in ("GET", "HEAD")
-        )
-        await (_Front.api if ours else self._bentoml)(scope, receive, send)
+        app = _Front.api if scope["type"] == "http" else self._bentoml
+        await app(scope, receive, send)
 
 
 @bentoml.service(
@@ -83,20 +93,21 @@ class TriadService:
 
     def __init__(self) -> None:
         from serve.api.app import create_api  # noqa: PLC0415 - not in the supervisor's memory
-        from serve.api.connections import adapt_connections  # noqa: PLC0415
         from serve.api.logs import configure  # noqa: PLC0415
-        from serve.demo import Demo  # noqa: PLC0415
+        from serve.demo import Page  # noqa: PLC0415
         from serve.engine import Engine  # noqa: PLC0415
 
-        configure()
-        adapt_connections()
+        atexit.register(configure().stop)
         self._engine = Engine(settings.load(_ENVIRONMENT.triad_params))
-        self._demo = Demo(self._load_page) if is_installed("gradio", "plotly") else None
-        _Front.api = create_api(self._engine, _ENVIRONMENT.keys, self._demo)
+        self._page = Page(self._load_page) if is_installed("gradio", "plotly") else None
+        schema = TriadService.schema()  # type: ignore[attr-defined]
+        api = create_api(self._engine, _ENVIRONMENT.keys, self._page, schema)
+        self._routes: Routes = api.state.routes
+        _Front.api = api
         self._engine.start()
         self._drain_on_sigterm()
 
-    def _load_page(self) -> Starlette:
+    def _load_page(self) -> "FastAPI":
         from app.page import create_app  # noqa: PLC0415 - seconds, and 200 MB
 
         everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
@@ -123,8 +134,8 @@ class TriadService:
                 return
             self._engine.drain()
             later = loop.call_later
-            if self._demo:
-                loop.call_soon_threadsafe(later, params.drain_seconds, self._demo.stop)
+            if self._page:
+                loop.call_soon_threadsafe(later, params.drain_seconds, self._page.stop)
             loop.call_soon_threadsafe(later, params.drain_seconds, server, number, frame)
             loop.call_soon_threadsafe(later, params.drain_seconds + params.stop_seconds, give_up)
 
@@ -143,11 +154,28 @@ class TriadService:
                     f"HOST, PORT: cannot listen on {_HOST}:{_PORT} ({error.strerror}); give others."
                 ) from error
 
-    def __is_ready__(self) -> bool:
-        return self._engine.ready
+    @bentoml.api  # type: ignore[untyped-decorator]
+    async def encode(
+        self,
+        texts: list[str],
+        model: str | None = None,
+        normalize: bool = True,  # noqa: FBT001, FBT002 - BentoML gives arguments by their names
+    ) -> Vectors:
+        """Embeddings of texts, one row a text; by the first encoder if no model is named."""
+        content = {"texts": texts, "model": model, "normalize": normalize}
+        return await self._routes.encode(check(EncodeRequest, content))
 
-    def __is_alive__(self) -> bool:
-        return self._engine.batcher.alive
+    @bentoml.api  # type: ignore[untyped-decorator]
+    async def similarity(
+        self,
+        pairs: list[list[str]] | None = None,
+        sources: list[str] | None = None,
+        targets: list[str] | None = None,
+        model: str | None = None,
+    ) -> Vectors:
+        """Cosines of pairs, or of all sources (rows) with all targets (columns)."""
+        content = {"pairs": pairs, "sources": sources, "targets": targets, "model": model}
+        return await self._routes.compare(check(CompareRequest, content))
 
     @bentoml.on_shutdown  # type: ignore[untyped-decorator]
     def stop(self) -> None:

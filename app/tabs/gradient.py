@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 from app import sample
 from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
+from app.client import Components
 from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice, read_lines
 from app.statistics import Values
 
@@ -163,14 +164,14 @@ class GradientTab:
         body: Mapping[str, Any],
         chosen: Mapping[str, float],
         key: str,
-    ) -> dict[str, Any]:
+    ) -> Components:
         own = card.get("hyperparameters") or {}
         changed = {each: value for each, value in chosen.items() if each in own}
         asked = {"model": name, "hyperparameters": changed, **body}
         if card.get("objective") is None:
             # An encoder that was not trained here has no objective: it is looked at as InfoNCE.
             asked |= {"objective": "info_nce", "hyperparameters": None}
-        return self._api.components(asked, key)
+        return self._api.components(**asked, key=key)
 
 
 _TITLES = {

@@ -8,7 +8,7 @@ import gradio as gr
 
 from app import disagreement, sample
 from app.charts.pair import PairSide, pair_chart
-from app.client import Api, Similarities
+from app.client import Client, Similarities
 from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice
 from app.statistics import density, percentile
 
@@ -131,7 +131,7 @@ def _side(model: str, card: Mapping[str, Any], found: Similarities) -> PairSide:
 
 
 def _disputed(
-    api: Api, versions: tuple[tuple[str, str], ...], key: str, cards: Mapping[str, Any]
+    api: Client, versions: tuple[tuple[str, str], ...], key: str, cards: Mapping[str, Any]
 ) -> list[tuple[int, str]]:
     """Indices of graded pairs, with what both encoders say of each; kept by version."""
     if versions not in _KEPT:

@@ -1,11 +1,13 @@
 """A small corpus and a query: what each encoder finds, and what moved."""
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
 
 from app import sample
+from app.client import Hit
 from app.shared import SCROLL, InputError, Shared, Shown, check_chosen, place_notice, read_lines
 
 MOST = 1000
@@ -61,7 +63,7 @@ class SearchTab:
         return (f'<div class="sides" role="status">{tables}</div>',)
 
 
-def _table(name: str, side: str, found: list[dict[str, Any]], other: dict[int, int]) -> str:
+def _table(name: str, side: str, found: Sequence[Hit], other: dict[int, int]) -> str:
     rows = "".join(
         f"<tr><td>{place}</td><td>{html.escape(one['document'])}</td>"
         f"<td>{one['score']:.3f}</td><td>{_moved(place, other[one['index']])}</td></tr>"

@@ -1,20 +1,31 @@
-"""From the batcher's jobs to the content of an answer."""
+"""From the batcher's jobs to an answer: ready responses, large ones written on another thread."""
 
 import asyncio
 import base64
 import contextlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import orjson
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive
 
-from serve.api.bodies import ClientGone, json_response
 from serve.batching.jobs import Encoded, Job
 from serve.encoders.exported import Embeddings
+from serve.errors import ApiError
+
+T = TypeVar("T")
 
 _TINY = 1e-12
+# Bytes of JSON from which reading or writing it would hold up the event loop.
+_LARGE = 1 << 17
+
+
+async def offload(size: int, work: Callable[[], T]) -> T:
+    """The result of `work`, computed on another thread if it concerns that many bytes."""
+    return await asyncio.to_thread(work) if size > _LARGE else work()
 
 
 async def results_of(receive: Receive, jobs: Sequence[Job]) -> list[Encoded]:
@@ -25,7 +36,7 @@ async def results_of(receive: Receive, jobs: Sequence[Job]) -> list[Encoded]:
         return [await job.future for job in jobs]
     except asyncio.CancelledError:
         if gone.done() and not gone.cancelled():
-            raise ClientGone from None
+            raise ClientDisconnect from None
         raise
     finally:
         gone.cancel()
@@ -49,6 +60,19 @@ def normalized(embeddings: Embeddings) -> Embeddings:
 def as_base64(row: Embeddings) -> str:
     """float32, little-endian, as OpenAI's clients ask for it."""
     return base64.b64encode(row.astype("<f4", copy=False).tobytes()).decode("ascii")
+
+
+def json_response(
+    content: Any, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON; numpy rows are written as they are."""
+    body = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, status, headers, "application/json")
+
+
+def error_response(error: ApiError) -> Response:
+    """The JSON that says what went wrong."""
+    return json_response(error.body, error.status, error.headers)
 
 
 def with_usage(content: dict[str, Any], found: Sequence[Encoded]) -> Response:

@@ -1,13 +1,13 @@
-"""What the server's connections lack: a bound on heads, and patience between two requests.
+"""What uvicorn's connections lack: a bound on heads, and patience between two requests.
 
 Without the bound, one connection could send a header without end, and the parser would keep all of
 it. Clients and proxies keep idle connections for 5 to 60 seconds; a server that closes them sooner
-(uvicorn after 5) now and then does so just when the next request is on its way.
+(BentoML's default is 5) now and then does so just when the next request is on its way.
 """
 
-from collections.abc import Callable
 from typing import Any
 
+from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 # Names and values of all headers together; proxies allow 8 to 32 KiB.
@@ -26,40 +26,45 @@ _BODY = (
 )
 
 
-def adapt_connections() -> None:
-    """Make uvicorn's protocol keep idle connections, and close those whose head is too long.
+class Connection(HttpToolsProtocol):
+    """uvicorn's connection with both.
 
-    Once a process. Counted is what has arrived since the parser last finished a head, a piece of a
-    body or a whole message: so trailers count too, and heads that come while an earlier request is
-    answered.
+    Counted is what has arrived since the parser last finished a head, a piece of a body or a whole
+    message: so trailers count too, and heads that come while an earlier request is answered.
     """
-    if getattr(HttpToolsProtocol, "is_adapted", False):
-        return
-    receive = HttpToolsProtocol.data_received
 
-    def data_received(self: Any, data: bytes) -> None:
-        self.head_bytes = getattr(self, "head_bytes", 0) + len(data)
-        receive(self, data)
-        if self.head_bytes > MOST_BYTES and not self.transport.is_closing():
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.timeout_keep_alive = KEEP_ALIVE
+        self._head_bytes = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what has arrived."""
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_bytes > MOST_BYTES and not self.transport.is_closing():
             self.transport.write(_ANSWER % (len(_BODY), _BODY))
             self.transport.close()
 
-    HttpToolsProtocol.data_received = data_received  # type: ignore[method-assign]
-    made = HttpToolsProtocol.connection_made
+    def on_headers_complete(self) -> None:
+        """A head is whole."""
+        self._head_bytes = 0
+        super().on_headers_complete()
 
-    def connection_made(self: Any, transport: Any) -> None:
-        self.timeout_keep_alive = KEEP_ALIVE
-        made(self, transport)
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body is there."""
+        self._head_bytes = 0
+        super().on_body(body)
 
-    HttpToolsProtocol.connection_made = connection_made  # type: ignore[method-assign]
-    for name in ("on_headers_complete", "on_body", "on_message_complete"):
-        setattr(HttpToolsProtocol, name, _resetting(getattr(HttpToolsProtocol, name)))
-    HttpToolsProtocol.is_adapted = True  # type: ignore[attr-defined]
+    def on_message_complete(self) -> None:
+        """A request is whole."""
+        self._head_bytes = 0
+        super().on_message_complete()
 
 
-def _resetting(method: Callable[..., None]) -> Callable[..., None]:
-    def reset(self: Any, *arguments: Any) -> None:
-        self.head_bytes = 0
-        method(self, *arguments)
+def use_connections() -> None:
+    """Let uvicorn take these where nobody names another kind.
 
-    return reset
+    BentoML passes on only some of uvicorn's options. Must be called before the server starts.
+    """
+    HTTP_PROTOCOLS["auto"] = f"{__name__}:{Connection.__name__}"

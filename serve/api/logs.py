@@ -1,88 +1,67 @@
-"""Structured logs: one JSON object a line on standard error, for everything below `serve`.
+"""Structured logs: one JSON object a line on standard error, for everything below `serve`."""
 
-Lines are gathered and written ten times a second: a system call for each request would cost the
-event loop its turn with Python's lock, and more time than the rest of the answer.
-"""
-
-import atexit
 import logging
 import sys
-import threading
+import time
+from contextlib import suppress
 from datetime import UTC, datetime
+from logging.handlers import QueueHandler, QueueListener
+from queue import Empty, SimpleQueue
 from typing import Any, TextIO
 
-import orjson
+from pythonjsonlogger.json import JsonFormatter
 
 _SECONDS = 0.1
 
 
-class JsonFormatter(logging.Formatter):
+class Formatter(JsonFormatter):
     """A record as JSON; a mapping as message becomes fields of its own."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """One line."""
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-        }
-        if isinstance(record.msg, dict):
-            line |= record.msg
-        else:
-            line["message"] = _printable(record.getMessage())
-        if record.exc_info:
-            line["exception"] = _printable(self.formatException(record.exc_info))
-        return orjson.dumps(line).decode()
+    def add_fields(
+        self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
+    ) -> None:
+        """What the line says, in this order."""
+        moment = datetime.fromtimestamp(record.created, UTC)
+        log_data["time"] = moment.isoformat(timespec="milliseconds")
+        log_data["level"] = record.levelname.lower()
+        log_data["logger"] = record.name
+        if record.message:
+            log_data["message"] = record.message
+        log_data.update(message_dict)
 
 
-def _printable(text: str) -> str:
-    """Without halves of surrogate pairs, which are no UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
+class Handler(QueueHandler):
+    """Hands records over as they are; nothing is formatted where it is logged."""
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        """The record itself: it stays in this process."""
+        return record
 
 
-class GatheringHandler(logging.Handler):
-    """Writes what has gathered every tenth of a second, at once for warnings, and at the end."""
+class Listener(QueueListener):
+    """Writes ten times a second: woken by every record, it would take the event loop's turn."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._lines: list[str] = []
-        self._ended = threading.Event()
-        threading.Thread(target=self._write_now_and_then, name="logs", daemon=True).start()
-        atexit.register(self.flush)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record's line for the next writing."""
-        self._lines.append(self.format(record))
-        if record.levelno >= logging.WARNING:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what has gathered."""
-        with self.lock or threading.RLock():
-            lines, self._lines = self._lines, []
-            if lines and not self._stream.closed:
-                self._stream.write("\n".join(lines) + "\n")
-                self._stream.flush()
-
-    def close(self) -> None:
-        """Write what has gathered, and end."""
-        self._ended.set()
-        self.flush()
-        super().close()
-
-    def _write_now_and_then(self) -> None:
-        while not self._ended.wait(_SECONDS):
-            self.flush()
+    def dequeue(self, block: bool) -> logging.LogRecord:  # noqa: FBT001 - as its base
+        """The next record, or None at the end."""
+        while block:
+            with suppress(Empty):
+                return super().dequeue(block=False)
+            time.sleep(_SECONDS)
+        return super().dequeue(block=False)
 
 
-def configure(stream: TextIO | None = None) -> None:
-    """Send the logs of `serve` to a stream, by default standard error, and nowhere else."""
+def configure(stream: TextIO | None = None) -> Listener:
+    """Send the logs of `serve` to a stream, by default standard error, and nowhere else.
+
+    Stopping the listener writes what has gathered.
+    """
+    records: SimpleQueue[Any] = SimpleQueue()
+    written = logging.StreamHandler(stream or sys.stderr)
+    written.setFormatter(Formatter())
+    listener = Listener(records, written)
+    listener.start()
     logger = logging.getLogger("serve")
-    for old in logger.handlers:
-        old.close()
-    handler = GatheringHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter())
-    logger.handlers = [handler]
+    logger.handlers = [Handler(records)]
     logger.propagate = False
     logger.setLevel(logging.INFO)
+    return listener

@@ -1,35 +1,33 @@
-"""What surrounds every route: path prefix, request ids, logs, metrics, API keys.
+"""What surrounds every route: path prefix, request ids, logs, metrics, bounds on bodies.
 
 Plain ASGI, one small class each. The log has one line of JSON a request and never a text of it.
 """
 
-import hmac
+import asyncio
 import logging
 import re
 import secrets
 import time
-from collections.abc import Sequence
 from itertools import count
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from serve.api.bodies import error_response
-from serve.errors import ApiError
+from serve.api.answers import error_response
+from serve.errors import ApiError, overloaded
 from serve.metrics import Metrics
+from serve.settings import LimitParams
 
 log = logging.getLogger("serve.requests")
 
 # What a client may give as its own request id; anything else could forge lines of a log.
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=-]{1,128}")
-_MODEL = re.compile(r"/v1/models/[^/]+(/training)?")
+# Asked every few seconds by whoever watches the service: neither logged nor counted.
+_HEALTH = ("/livez", "/readyz")
 
 
 class Prefix:
-    """Takes off the path prefix that a proxy leaves on, ours or the server's own `root_path`.
-
-    First of all, so that whoever looks at a path behind it sees the route.
-    """
+    """Makes paths whole again, as ASGI has them, where a proxy took the prefix off."""
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:
         self._app = app
@@ -39,20 +37,20 @@ class Prefix:
         """Serve one connection."""
         if scope["type"] == "http":
             path = scope["path"]
-            for prefix in (scope.get("root_path", ""), self._prefix):
-                if prefix and f"{path}/".startswith(f"{prefix}/"):
-                    path = path[len(prefix) :] or "/"
-            scope = dict(scope, path=path, root_path="")
+            if path == self._prefix:
+                path += "/"
+            elif not path.startswith(f"{self._prefix}/"):
+                path = self._prefix + path
+            scope = dict(scope, path=path, root_path=self._prefix)
         await self._app(scope, receive, send)
 
 
 class Observe:
-    """Gives each request an id, counts it and writes its line of the log."""
+    """Gives each request an id, counts it, writes its line of the log, and answers for faults."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        self._routes = frozenset(routes)
         # Unique, and made without a system call.
         self._process = secrets.token_hex(8)
         self._numbers = count()
@@ -62,11 +60,10 @@ class Observe:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun = time.perf_counter()
+        begun, root = time.perf_counter(), scope["root_path"]
         given = next((value for key, value in scope["headers"] if key == b"x-request-id"), b"")
         request_id = given.decode() if _REQUEST_ID.fullmatch(given) else self._new_id()
-        scope["request_id"] = request_id
-        status = 500
+        status = 0
 
         async def observed(message: Message) -> None:
             nonlocal status
@@ -77,59 +74,114 @@ class Observe:
 
         try:
             await self._app(scope, receive, observed)
+        except Exception:
+            log.exception("request %s met a fault", request_id)
+            if status:  # the answer has begun
+                raise
+            message = f"the service met a fault; its log has details under request {request_id}."
+            await error_response(ApiError(500, "internal_error", message))(scope, receive, observed)
         finally:
-            self._count(scope, request_id, status, time.perf_counter() - begun)
+            # The route, never the path itself: a client must not make up label values. Mounts add
+            # their path to the root's.
+            mounted = scope["root_path"].removeprefix(root) or "other"
+            route = getattr(scope.get("route"), "path", mounted)
+            if route not in _HEALTH:
+                seconds = time.perf_counter() - begun
+                self._count(scope["method"], route, request_id, status or 500, seconds)
 
     def _new_id(self) -> str:
         return f"{self._process}{next(self._numbers):012x}"
 
-    def _count(self, scope: Scope, request_id: str, status: int, seconds: float) -> None:
-        route = self._label(scope["path"])
+    def _count(self, method: str, route: str, request_id: str, status: int, seconds: float) -> None:
         self._metrics.requests.labels(route, str(status)).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
         if log.isEnabledFor(logging.INFO):
             log.info(
                 {
                     "request": request_id,
-                    "method": scope["method"][:16],
+                    "method": method[:16],
                     "route": route,
                     "status": status,
                     "ms": round(seconds * 1000, 2),
                 }
             )
 
-    def _label(self, path: str) -> str:
-        """The route, never the path itself: a client must not make up label values."""
-        if path in self._routes:
-            return path
-        if path.startswith("/demo/"):
-            return "/demo"
-        match = _MODEL.fullmatch(path)
-        return f"/v1/models/{{id}}{match[1] or ''}" if match else "other"
 
+class Bodies:
+    """Bounds bodies: each one's size and time, and all that are not yet answered together.
 
-class Keys:
-    """Asks for an API key on /v1 when there are any."""
+    A body that nobody reads costs nothing. `page`: the path of the page, which has its own bound.
+    """
 
-    def __init__(self, app: ASGIApp, keys: Sequence[bytes]) -> None:
+    def __init__(self, app: ASGIApp, limits: LimitParams, metrics: Metrics, page: str) -> None:
         self._app = app
-        self._keys = keys
+        self._limits = limits
+        self._metrics = metrics
+        self._page = page
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection."""
-        if scope["type"] == "http" and scope["path"].startswith("/v1/"):
-            given = next((value for key, value in scope["headers"] if key == b"authorization"), b"")
-            kind, _, key = given.partition(b" ")
-            # Every key is compared, so that time tells nothing about which one was near.
-            matches = [hmac.compare_digest(key.strip(), known) for known in self._keys]
-            if kind.lower() != b"bearer" or not any(matches):
-                what = "is missing" if not given else "is not known here"
-                error = ApiError(
-                    401,
-                    "invalid_api_key",
-                    f"the API key {what}: send the header Authorization: Bearer KEY.",
-                    headers={"WWW-Authenticate": "Bearer"},
-                )
-                await error_response(error)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http" or scope["path"].startswith(self._page):
+            await self._app(scope, receive, send)
+            return
+        limits, held, deadline, whole = self._limits, 0, 0.0, False
+
+        async def bounded() -> Message:
+            nonlocal held, deadline, whole
+            if whole:  # only the end of the connection can follow
+                return await receive()
+            if not deadline:
+                deadline = asyncio.get_running_loop().time() + limits.body_seconds
+                _check_announced(Headers(scope=scope), limits.body_bytes)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError as error:
+                raise ApiError(
+                    408,
+                    "body_timeout",
+                    f"the body took longer than the limit body_seconds={limits.body_seconds:g}; "
+                    "send it faster or in smaller requests.",
+                    headers={"Connection": "close"},
+                ) from error
+            size = len(message.get("body", b""))
+            if held + size > limits.body_bytes:
+                raise _too_large("that is longer", limits.body_bytes)
+            self._hold(size)
+            held += size
+            whole = not message.get("more_body", False)
+            return message
+
+        try:
+            await self._app(scope, bounded, send)
+        finally:
+            self._held -= held
+
+    def _hold(self, size: int) -> None:
+        most = self._limits.all_bodies_bytes
+        if self._held + size > most:
+            self._metrics.refused.labels("all_bodies_bytes").inc()
+            refusal = overloaded(
+                f"the bodies of all requests exceed the limit all_bodies_bytes={most}; try again "
+                "later.",
+                1,
+            )
+            refusal.headers["Connection"] = "close"
+            raise refusal
+        self._held += size
+
+
+def _check_announced(headers: Headers, most: int) -> None:
+    announced = headers.get("content-length", "")
+    if announced.isdecimal() and int(announced[:20]) > most:
+        raise _too_large(f"of {announced[:20]} bytes", most)
+
+
+def _too_large(what: str, most: int) -> ApiError:
+    return ApiError(
+        413,
+        "body_too_large",
+        f"a body {what} is over the limit body_bytes={most}; divide the request.",
+        headers={"Connection": "close"},
+    )

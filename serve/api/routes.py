@@ -1,4 +1,4 @@
-"""What each route does, between a parsed request and the content of its answer.
+"""What each route does, between a request and its answer.
 
 Not here: paths and methods (app.py), what requests may contain (contract.py).
 """
@@ -6,28 +6,53 @@ Not here: paths and methods (app.py), what requests may contain (contract.py).
 import asyncio
 import difflib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Message, Receive
 
-from serve.api.answers import as_base64, normalized, results_of, with_usage
-from serve.api.bodies import Bodies, json_response, offload
+from serve.api.answers import (
+    as_base64,
+    json_response,
+    normalized,
+    offload,
+    results_of,
+    with_usage,
+)
 from serve.api.contract import (
+    CompareRequest,
+    ComponentsRequest,
     EmbeddingsRequest,
+    EncodeRequest,
+    Input,
     Model,
     SearchRequest,
     SimilarityRequest,
     TokenizeRequest,
     parse,
 )
-from serve.api.fields import Input
 from serve.batching.jobs import Encoded
+from serve.batching.tokenizing import tokenize
+from serve.components import Dropout, check_torch, choose_objective, take_apart
 from serve.encoders import cards
+from serve.encoders.exported import Embeddings
 from serve.encoders.registry import ServedEncoder
 from serve.engine import Engine
-from serve.errors import ApiError, invalid, over_limit
+from serve.errors import ApiError, invalid, over_limit, overloaded
+
+# Requests that wait for the one thread that takes gradients apart.
+_MOST_WAITING = 32
+
+
+async def _stays() -> Message:
+    """What is received of a caller in this process, who does not leave."""
+    await asyncio.Event().wait()
+    raise AssertionError
 
 
 class Routes:
@@ -36,12 +61,15 @@ class Routes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._limits = engine.params.limits
-        self.bodies = Bodies(self._limits, engine.metrics)
+        self._dropout = Dropout(engine.params.batch_tokens)
+        # Of its own: a page's curiosity must not hold up the others.
+        self._components = ThreadPoolExecutor(1, "components")
+        self._waiting = 0
 
     async def embeddings(self, request: Request) -> Response:
-        """POST /v1/embeddings."""
-        asked = await self.read(request, EmbeddingsRequest)
-        encoder = self.encoder(asked.model)
+        """Embed texts, as OpenAI's API does."""
+        asked = await read(request, EmbeddingsRequest)
+        encoder = self._encoder(asked.model)
         description = encoder.exported.description
         size = asked.dimensions or description.dimension
         if size not in description.dimensions:
@@ -51,16 +79,15 @@ class Routes:
                 f"dimensions: {encoder.id} was trained for {allowed}, got {size}; leave it out "
                 "or give one of these.",
             )
-        (encoded,) = await self.encode(
-            request,
+        (encoded,) = await self._encode(
+            request.receive,
             [encoder],
-            asked.input,
+            asked.inputs,
             lambda index: f"input[{index}]",
             truncate=asked.truncate,
         )
         embeddings = encoded.embeddings[:, :size]
-        cut = size < description.dimension
-        if cut or (description.normalise if asked.normalize is None else asked.normalize):
+        if asked.normalize or size < description.dimension:
             embeddings = normalized(embeddings)
         write = as_base64 if asked.encoding_format == "base64" else np.ascontiguousarray
 
@@ -77,44 +104,41 @@ class Routes:
         return await offload(embeddings.nbytes, answer)
 
     async def similarity(self, request: Request) -> Response:
-        """POST /v1/similarity."""
-        asked = await self.read(request, SimilarityRequest)
-        encoders = [self.encoder(name) for name in asked.wanted]
-        texts = asked.texts
-        found = await self.encode(request, encoders, texts, asked.name, truncate=asked.truncate)
+        """Cosines of pairs, or a matrix of them."""
+        asked = await read(request, SimilarityRequest)
+        encoders = [self._encoder(name) for name in asked.wanted]
+        found = await self._encode(
+            request.receive, encoders, asked.texts, asked.name, truncate=asked.truncate
+        )
 
         def answer() -> Response:
-            data = []
-            for encoder, encoded in zip(encoders, found, strict=True):
-                unit = normalized(encoded.embeddings)
-                if asked.pairs is not None:
-                    cosines = (unit[0::2] * unit[1::2]).sum(axis=1)
-                else:
-                    sources = len(asked.sources or ())
-                    cosines = unit[:sources] @ unit[sources:].T
-                short = [asked.name(i) for i, cut in enumerate(encoded.truncated) if cut]
-                data.append(
-                    {
-                        "model": encoder.id,
-                        "version": encoder.version,
-                        "similarities": np.clip(cosines, -1, 1),
-                        "truncated": short,
-                    }
-                )
+            data = [
+                {
+                    "model": encoder.id,
+                    "version": encoder.version,
+                    "similarities": _cosines(encoded.embeddings, asked.sources),
+                    "truncated": [asked.name(i) for i, cut in enumerate(encoded.truncated) if cut],
+                }
+                for encoder, encoded in zip(encoders, found, strict=True)
+            ]
             return with_usage({"object": "list", "data": data}, found)
 
         return await offload(sum(one.embeddings.nbytes for one in found), answer)
 
     async def search(self, request: Request) -> Response:
-        """POST /v1/search."""
-        asked = await self.read(request, SearchRequest)
-        encoder = self.encoder(asked.model)
+        """The documents nearest to a query."""
+        asked = await read(request, SearchRequest)
+        encoder = self._encoder(asked.model)
 
         def name(index: int) -> str:
             return f"documents[{index - 1}]" if index else "query"
 
-        (encoded,) = await self.encode(
-            request, [encoder], [asked.query, *asked.documents], name, truncate=asked.truncate
+        (encoded,) = await self._encode(
+            request.receive,
+            [encoder],
+            [asked.query, *asked.documents],
+            name,
+            truncate=asked.truncate,
         )
         unit = normalized(encoded.embeddings)
         scores = np.clip(unit[1:] @ unit[0], -1, 1)
@@ -133,12 +157,12 @@ class Routes:
         return with_usage(content, [encoded])
 
     async def tokenize(self, request: Request) -> Response:
-        """POST /v1/tokenize."""
-        asked = await self.read(request, TokenizeRequest)
-        encoder = self.encoder(asked.model)
-        self.check_items(len(asked.input), "input")
+        """How an encoder divides texts."""
+        asked = await read(request, TokenizeRequest)
+        encoder = self._encoder(asked.model)
+        self._check_items(len(asked.texts), "input")
         tokenizer = encoder.tokenizer
-        rows = await asyncio.to_thread(tokenizer.encode, asked.input)
+        rows = await asyncio.to_thread(tokenizer.encode, asked.texts)
         data = [
             {
                 "index": index,
@@ -159,43 +183,117 @@ class Routes:
             }
         )
 
-    async def models(self, _: Request) -> Response:
-        """GET /v1/models."""
+    async def components(self, request: Request) -> Response:
+        """Dissipation, weight and ratio of an objective's gradient, without a training head."""
+        asked = await read(request, ComponentsRequest)
+        encoder = self._encoder(asked.model)
+        check_torch()
+        if self._waiting >= _MOST_WAITING:
+            raise overloaded(
+                f"{self._waiting} requests wait for gradients already; try again later.", 1
+            )
+        self._waiting += 1
+        try:
+            encoded = None
+            if asked.positives is not None:
+                (encoded,) = await self._encode(
+                    request.receive, [encoder], asked.texts, asked.name, truncate=asked.truncate
+                )
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(
+                self._components, self._take_apart, asked, encoder, encoded
+            )
+        finally:
+            self._waiting -= 1
+
+    def _take_apart(
+        self, asked: ComponentsRequest, encoder: ServedEncoder, encoded: Encoded | None
+    ) -> Response:
+        import torch  # noqa: PLC0415 - on first use
+
+        name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters)
+        if encoded is None:
+            rows, truncated = tokenize(encoder, asked.anchors, asked.name, truncate=asked.truncate)
+            served = {one.version for one in self._engine.registry.encoders.values()}
+            self._dropout.forget(served)
+            anchor, positive = self._dropout.views(encoder, rows, asked.seed)
+            # Both views are encoded.
+            used = Encoded(anchor.numpy(), [2 * len(row) for row in rows], truncated)
+        else:
+            used, count = encoded, len(asked.anchors)
+            both = torch.from_numpy(encoded.embeddings)
+            anchor, positive = both[:count], both[count:]
+        content: dict[str, Any] = {
+            "object": "components",
+            "model": encoder.id,
+            "version": encoder.version,
+            "objective": name,
+            "views": "dropout" if encoded is None else "given",
+            **take_apart(objective, anchor, positive, asked.step),
+            "truncated": [asked.name(i) for i, cut in enumerate(used.truncated) if cut],
+        }
+        return with_usage(content, [used])
+
+    async def bentoml_encode(self, request: Request) -> Response:
+        """BentoML's method `encode`, as its clients call it."""
+        asked = await read(request, EncodeRequest)
+        return await _array(await self.encode(asked, request.receive))
+
+    async def bentoml_similarity(self, request: Request) -> Response:
+        """BentoML's method `similarity`, as its clients call it."""
+        asked = await read(request, CompareRequest)
+        return await _array(await self.compare(asked, request.receive))
+
+    async def encode(self, asked: EncodeRequest, receive: Receive = _stays) -> Embeddings:
+        """(N, D) embeddings of texts, by the first encoder if none is named."""
+        (encoded,) = await self._encode(
+            receive,
+            [self._encoder(asked.model)],
+            asked.texts,
+            lambda index: f"texts[{index}]",
+            truncate=True,
+        )
+        return normalized(encoded.embeddings) if asked.normalize else encoded.embeddings
+
+    async def compare(self, asked: CompareRequest, receive: Receive = _stays) -> Embeddings:
+        """Cosines of pairs (N,), or of sources with targets (S, T)."""
+        (encoded,) = await self._encode(
+            receive, [self._encoder(asked.model)], asked.texts, asked.name, truncate=asked.truncate
+        )
+        return _cosines(encoded.embeddings, asked.sources)
+
+    async def models(self) -> Response:
+        """The encoders that are served."""
         self._engine.check_loaded()
         encoders = self._engine.registry.encoders.values()
         metrics = Path(self._engine.params.metrics)
         data = await asyncio.to_thread(lambda: [cards.card(one, metrics) for one in encoders])
         return json_response({"object": "list", "data": data})
 
-    async def model(self, request: Request) -> Response:
-        """GET /v1/models/{id}."""
-        encoder = self.encoder(request.path_params["id"])
+    async def model(self, id: str) -> Response:  # noqa: A002 - as the path has it
+        """One encoder: training, scores, backend."""
         metrics = Path(self._engine.params.metrics)
-        return json_response(await asyncio.to_thread(cards.card, encoder, metrics))
+        return json_response(await asyncio.to_thread(cards.card, self._encoder(id), metrics))
 
-    async def training(self, request: Request) -> Response:
-        """GET /v1/models/{id}/training."""
-        encoder = self.encoder(request.path_params["id"])
-        return json_response(await asyncio.to_thread(cards.training, encoder))
+    async def training(self, id: str) -> Response:  # noqa: A002 - as the path has it
+        """An encoder's training curve."""
+        return json_response(await asyncio.to_thread(cards.training, self._encoder(id)))
 
-    async def results(self, _: Request) -> Response:
-        """GET /v1/results."""
+    async def results(self) -> Response:
+        """The comparison of objectives."""
         file = Path(self._engine.params.results)
         return json_response(await asyncio.to_thread(cards.results, file))
 
-    async def read(self, request: Request, kind: type[Model]) -> Model:
-        """The request's body, read and checked."""
-        body = await self.bodies.read(request)
-        return await offload(len(body), lambda: parse(kind, body))
-
-    def encoder(self, name: str) -> ServedEncoder:
-        """The served encoder of that id.
+    def _encoder(self, name: str | None) -> ServedEncoder:
+        """The served encoder of that id; the first one for None.
 
         Raises:
             ApiError: 404, or 503 before there are any.
         """
         self._engine.check_loaded()
         encoders = self._engine.registry.encoders
+        if name is None:
+            return next(iter(encoders.values()))
         if name in encoders:
             return encoders[name]
         near = difflib.get_close_matches(name[:100], encoders, n=1)
@@ -207,16 +305,16 @@ class Routes:
             "model",
         )
 
-    def check_items(self, items: int, name: str) -> None:
+    def _check_items(self, items: int, name: str) -> None:
         """Refuse more texts than one request may have."""
         if items > self._limits.items:
             raise over_limit(
                 name, "items", self._limits.items, f"the request has {items} texts", "divide it"
             )
 
-    async def encode(
+    async def _encode(
         self,
-        request: Request,
+        receive: Receive,
         encoders: Sequence[ServedEncoder],
         inputs: Sequence[Input],
         names: Callable[[int], str],
@@ -225,7 +323,7 @@ class Routes:
     ) -> list[Encoded]:
         """What each encoder makes of the inputs."""
         items = len(inputs) * len(encoders)
-        self.check_items(items, names(0).partition("[")[0])
+        self._check_items(items, names(0).partition("[")[0])
         batcher = self._engine.batcher
         batcher.admission.check(items)
         jobs = [
@@ -238,4 +336,59 @@ class Routes:
             )
             for encoder in encoders
         ]
-        return await results_of(request.receive, jobs)
+        return await results_of(receive, jobs)
+
+
+async def read(request: Request, kind: type[Model]) -> Model:
+    """The request's body, read and checked.
+
+    Raises:
+        ApiError: it is not JSON in UTF-8, or not such a request.
+    """
+    kind_of_body, _, options = request.headers.get("content-type", "").partition(";")
+    if kind_of_body.strip().lower() != "application/json":
+        raise ApiError(
+            415,
+            "unsupported_media_type",
+            f"the body must be JSON: send the header Content-Type: application/json, got "
+            f"{kind_of_body.strip().lower()[:100] or 'none'!r}.",
+        )
+    charset = _charset(options)
+    if charset not in ("", "utf-8", "utf8"):
+        raise ApiError(
+            415,
+            "unsupported_media_type",
+            f"the body must be JSON in UTF-8: leave the charset out, got {charset[:100]!r}.",
+        )
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise ApiError(
+            415,
+            "unsupported_encoding",
+            "the body must not be compressed; leave Content-Encoding out.",
+        )
+    body = await request.body()
+    return await offload(len(body), lambda: parse(kind, body))
+
+
+def _charset(options: str) -> str:
+    """What follows `charset=` in a content type, in small letters."""
+    for option in options.split(";"):
+        name, _, value = option.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip("\"'").lower()
+    return ""
+
+
+def _cosines(embeddings: Embeddings, sources: Sequence[str] | None) -> Embeddings:
+    """Of pairs, (N,); of the sources, which come first, with all others, (S, T)."""
+    unit = normalized(embeddings)
+    if sources is None:
+        cosines = (unit[0::2] * unit[1::2]).sum(axis=1)
+    else:
+        cosines = unit[: len(sources)] @ unit[len(sources) :].T
+    return np.asarray(np.clip(cosines, -1, 1))
+
+
+async def _array(array: npt.NDArray[np.float32]) -> Response:
+    """An array as BentoML writes it."""
+    return await offload(array.nbytes, lambda: json_response(array))

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from app.client import Api
+from app.client import Client
 
 URL = "http://triad.test"
 ITEMS = 2048
@@ -71,11 +71,11 @@ class Service:
         return sorted(found, key=lambda one: -one["score"])[: body["top_k"]]
 
 
-def api(handler: Callable[[httpx.Request], httpx.Response]) -> Api:
-    return Api(URL, httpx.MockTransport(handler))
+def api(handler: Callable[[httpx.Request], httpx.Response]) -> Client:
+    return Client(URL, httpx.MockTransport(handler))
 
 
-def answering(*answers: httpx.Response) -> Api:
+def answering(*answers: httpx.Response) -> Client:
     """A service that gives these answers, the last one again and again."""
     waiting = list(answers)
     return api(lambda _: waiting.pop(0) if len(waiting) > 1 else waiting[0])

@@ -1,12 +1,15 @@
 """What the page asks of the service: however many pairs, and answers that are what they seem."""
 
+import json
+from typing import Any
+
 import httpx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.client import ApiError
+from app.client import ApiError, Components
 from tests.app.properties import PROPERTY
 from tests.app.service import Service, answering, api, cosine, is_long
 
@@ -81,13 +84,26 @@ def test_an_encoders_name_is_one_part_of_the_path(model: str) -> None:
     assert b"?" not in paths[0]
 
 
-def test_components_are_passed_on_both_ways() -> None:
+def test_components_are_asked_for_by_their_fields_and_given_as_they_are() -> None:
+    answer: Any = {key: [0.5] for key in Components.__annotations__}
+
     def handler(request: httpx.Request) -> httpx.Response:
         assert (request.method, request.url.path) == ("POST", "/v1/components")
-        return httpx.Response(200, content=b'{"asked": %s}' % request.content)
+        assert json.loads(request.content) == {
+            "model": "m",
+            "anchors": ["a", "b"],
+            "positives": None,
+            "objective": "mpt",
+            "hyperparameters": {"margin": 1},
+            "seed": 0,
+            "step": 0.1,
+        }
+        return httpx.Response(200, json=answer | {"model": "m"})
 
-    body = {"model": "m", "anchors": ["a", "b"], "step": 0.1}
-    assert api(handler).components(body) == {"asked": body}
+    found = api(handler).components("m", ["a", "b"], objective="mpt", hyperparameters={"margin": 1})
+    assert found == answer
+    with pytest.raises(ApiError, match="cannot read"):
+        answering(httpx.Response(200, json={})).components("m", ["a", "b"])
 
 
 def entry(similarities: object, model: str = "m", truncated: object = ()) -> object:

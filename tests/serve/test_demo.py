@@ -3,118 +3,118 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
-from starlette.applications import Starlette
+from fastapi import FastAPI, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from serve.api.app import create_api
-from serve.demo import Demo
+from serve.demo import Page
 from tests.serve.fakes import PATIENCE
 from tests.serve.served import PARAMS, Api, running
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from starlette.requests import Request
+    from collections.abc import AsyncIterator, Callable
 
 
-class Page:
+class Made:
     """A page's application, with what has happened to it."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.count = 0
         self.lived: list[str] = []
         self.streaming = asyncio.Event()
 
-    def make(self) -> Starlette:
-        self.made += 1
+    def __call__(self) -> FastAPI:
+        self.count += 1
 
         @asynccontextmanager
-        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async def lifespan(_: FastAPI) -> AsyncIterator[None]:
             self.lived.append("begun")
             yield
             self.lived.append("ended")
 
+        async def pieces() -> AsyncIterator[str]:
+            yield "a piece"
+            self.streaming.set()
+            await asyncio.Event().wait()
+
+        app, page = FastAPI(lifespan=lifespan), FastAPI()
+        app.mount("/demo", page)
+
+        @page.get("/")
         async def show(request: Request) -> Response:
-            return PlainTextResponse(f"{request.url.path} {request.scope['root_path']!r}")
+            return PlainTextResponse(str(request.url))
 
-        async def stream(_: Request) -> Response:
-            async def pieces() -> AsyncIterator[str]:
-                yield "a piece"
-                self.streaming.set()
-                await asyncio.Event().wait()
-
+        @page.get("/stream")
+        async def stream() -> Response:
             return StreamingResponse(pieces())
 
-        routes = [Route("/demo/", show), Route("/demo/stream", stream)]
-        return Starlette(routes=routes, lifespan=lifespan)
+        return app
 
 
 @asynccontextmanager
-async def visiting(demo: Demo) -> AsyncIterator[httpx.AsyncClient]:
-    with running() as engine:
-        transport = httpx.ASGITransport(create_api(engine, [b"secret"], demo))
+async def visiting(make: Callable[[], FastAPI], prefix: str = "") -> AsyncIterator[Visitor]:
+    with running(params=PARAMS.model_copy(update={"path_prefix": prefix})) as engine:
+        page = Page(make)
+        transport = httpx.ASGITransport(create_api(engine, [b"secret"], page))
         async with httpx.AsyncClient(transport=transport, base_url="http://triad") as client:
-            yield client
-        demo.stop()
+            yield Visitor(client, page)
+        page.stop()
 
 
-async def loaded(client: httpx.AsyncClient) -> httpx.Response:
-    async with asyncio.timeout(PATIENCE):
-        while (answer := await client.get("/demo/")).status_code == 503:
-            await asyncio.sleep(0.01)
-    return answer
+class Visitor:
+    def __init__(self, client: httpx.AsyncClient, page: Page) -> None:
+        self.get = client.get
+        self.page = page
 
 
-def test_the_first_visit_loads_it_and_says_so_until_it_is_there() -> None:
+@pytest.mark.parametrize("prefix", ["", "/nlp"])
+def test_the_first_visit_loads_it_and_the_others_find_it(prefix: str) -> None:
+    """Without a key, which the API would want, and at its whole address."""
+
     async def main() -> None:
-        page = Page()
-        async with visiting(Demo(page.make)) as client:
-            assert page.made == 0
-            first = await client.get("/demo/")
-            assert (first.status_code, first.headers["Retry-After"]) == (503, "1")
-            assert "it is loading" in first.text
-            assert 'http-equiv="refresh"' in first.text
-            # Without a key, which the API would want; its paths are whole.
-            assert (await loaded(client)).text == "/demo/ ''"
-            assert (page.made, page.lived) == (1, ["begun"])
+        made = Made()
+        async with visiting(made, prefix) as visitor:
+            assert (await visitor.get(f"{prefix}/livez")).status_code == 200
+            assert made.count == 0
+            answers = await asyncio.gather(*(visitor.get(f"{prefix}/demo/") for _ in range(3)))
+            assert {answer.text for answer in answers} == {f"http://triad{prefix}/demo/"}
+            # As a proxy that takes the prefix off.
+            assert (await visitor.get("/demo/")).text == f"http://triad{prefix}/demo/"
+            assert (made.count, made.lived) == (1, ["begun"])
 
     asyncio.run(main())
 
 
-def test_one_that_cannot_be_loaded_says_so_and_harms_nobody() -> None:
-    def fails() -> Starlette:
+def test_one_that_cannot_be_loaded_harms_nobody() -> None:
+    def fails() -> FastAPI:
         raise ImportError("no such package")
 
     async def main() -> None:
-        demo = Demo(fails)
-        async with visiting(demo) as client:
-            await client.get("/demo/")
-            async with asyncio.timeout(PATIENCE):
-                while "the log says why" not in (await client.get("/demo/")).text:
-                    await asyncio.sleep(0.01)
-            assert (await client.get("/livez")).status_code == 200
+        logging.disable(logging.ERROR)
+        async with visiting(fails) as visitor:
+            assert (await visitor.get("/demo/")).status_code == 500
+            assert (await visitor.get("/livez")).status_code == 200
+        logging.disable(logging.NOTSET)
 
     asyncio.run(main())
 
 
 def test_stopping_ends_its_streams_and_its_life() -> None:
     async def main() -> None:
-        page = Page()
-        demo = Demo(page.make)
-        async with visiting(demo) as client:
-            await loaded(client)
-            streaming = asyncio.create_task(client.get("/demo/stream"))
+        made = Made()
+        async with visiting(made) as visitor:
+            streaming = asyncio.create_task(visitor.get("/demo/stream"))
             async with asyncio.timeout(PATIENCE):
-                await page.streaming.wait()
-                demo.stop()
+                await made.streaming.wait()
+                visitor.page.stop()
                 assert (await streaming).text == "a piece"
-                while page.lived != ["begun", "ended"]:
+                while made.lived != ["begun", "ended"]:
                     await asyncio.sleep(0.01)
 
     asyncio.run(main())
@@ -122,26 +122,21 @@ def test_stopping_ends_its_streams_and_its_life() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "/triad"])
 def test_the_index_leads_to_it_and_so_does_its_path_without_a_slash(prefix: str) -> None:
-    with running() as engine:
+    with running(params=PARAMS.model_copy(update={"path_prefix": prefix})) as engine:
         api = Api(engine)
-        engine.params = PARAMS.model_copy(update={"path_prefix": prefix})
-        api.app = create_api(engine, (), Demo(Page().make))
+        api.app = create_api(engine, (), Page(Made()))
         place = f"{prefix}/demo/" if prefix else "demo/"
         assert api.get(f"{prefix}/").headers["Location"] == place
         assert api.get(f"{prefix}/demo").headers["Location"] == "demo/"
         assert api.get("/favicon.ico").headers["Content-Type"] == "image/svg+xml"
 
 
-def test_without_it_there_is_nothing_at_its_path() -> None:
-    with running() as engine:
-        api = Api(engine)
-        assert api.get("/demo/").status_code == 404
-        assert api.get("/").headers["Location"] == "docs"
-
-
 def test_its_requests_are_counted_under_one_route() -> None:
     with running() as engine:
-        Api(engine).get("/demo/some/thing")
+        api = Api(engine)
+        api.app = create_api(engine, (), Page(Made()))
+        api.get("/demo/some/thing")
         assert b'triad_requests_total{route="/demo",status="404"} 1.0' in (
             engine.metrics.exposition()
         )
+        assert Api(engine).get("/demo/").status_code == 404  # without a page

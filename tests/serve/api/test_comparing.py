@@ -1,12 +1,14 @@
-"""POST /v1/similarity, /v1/search and /v1/tokenize: what is made of embeddings, and of tokens."""
+"""/v1/similarity, /v1/search, /v1/tokenize, BentoML's methods: what is made of embeddings."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from serve.api.contract import CompareRequest, EncodeRequest, check
 from tests.serve.fakes import Fake, row, words
 from tests.serve.served import Api, refusal
 from tests.tiny import LONGEST, corpus
@@ -179,3 +181,24 @@ class TestTokenize:
     def test_more_texts_than_the_limit_are_refused(self, api: Api) -> None:
         response: httpx.Response = api.post("/v1/tokenize", {"model": "fake", "input": ["a"] * 65})
         assert refusal(response, 400)["code"] == "limit_exceeded"
+
+
+class TestBentoMLsMethods:
+    """What the service's class gives to other services in its process; its routes are the same."""
+
+    def test_encode_gives_the_encoders_vectors(self, real: Api, bert: Tiny) -> None:
+        routes, expected = real.app.state.routes, bert.reference.encode(FIRST)
+        raw = check(EncodeRequest, {"texts": FIRST, "model": None, "normalize": False})
+        assert np.abs(asyncio.run(routes.encode(raw)) - expected).max() < CLOSE
+        unit = asyncio.run(routes.encode(check(EncodeRequest, {"texts": FIRST})))
+        assert np.abs(np.linalg.norm(unit, axis=1) - 1).max() < CLOSE
+        assert np.abs(real.post("/encode", {"texts": FIRST}).json() - unit).max() < CLOSE
+
+    def test_similarity_compares_pairs_or_all_with_all(self, real: Api, bert: Tiny) -> None:
+        routes, matrix = real.app.state.routes, cosines(bert, FIRST, SECOND)
+        texts = {"sources": FIRST, "targets": SECOND}
+        found = asyncio.run(routes.compare(check(CompareRequest, texts)))
+        assert np.abs(found - matrix).max() < CLOSE
+        pairs = [list(pair) for pair in zip(FIRST, SECOND, strict=False)]
+        asked = real.post("/similarity", {"pairs": pairs, "model": "bert"})
+        assert np.abs(asked.json() - np.diag(matrix)).max() < CLOSE

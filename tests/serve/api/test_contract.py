@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from serve.api.contract import (
     ComponentsRequest,
     EmbeddingsRequest,
+    Request,
     SearchRequest,
     SimilarityRequest,
     TokenizeRequest,
     parse,
 )
 from serve.errors import ApiError
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 EMBEDDINGS: dict[str, Any] = {"model": "m", "input": ["a text"]}
 PAIRS: dict[str, Any] = {"model": "m", "pairs": [["a", "b"]]}
@@ -37,7 +35,7 @@ VALID = [
 GONE = object()
 
 
-def refused(kind: type[BaseModel], body: bytes) -> ApiError:
+def refused(kind: type[Request], body: bytes) -> ApiError:
     with pytest.raises(ApiError) as caught:
         parse(kind, body)
     assert caught.value.status == 400
@@ -52,7 +50,7 @@ def changed(content: dict[str, Any], changes: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize(("kind", "content"), VALID)
-def test_a_right_request_is_read(kind: type[BaseModel], content: dict[str, Any]) -> None:
+def test_a_right_request_is_read(kind: type[Request], content: dict[str, Any]) -> None:
     given = parse(kind, json.dumps(content).encode()).model_dump(exclude_unset=True)
     assert set(given) == set(content)
 
@@ -67,14 +65,24 @@ def test_a_right_request_is_read(kind: type[BaseModel], content: dict[str, Any])
     ],
 )
 def test_input_is_a_text_texts_ids_or_lists_of_ids(given: object, read: list[object]) -> None:
-    assert parse(EmbeddingsRequest, changed(EMBEDDINGS, {"input": given})).input == read
+    assert parse(EmbeddingsRequest, changed(EMBEDDINGS, {"input": given})).inputs == read
 
 
 def test_what_is_left_out_has_openais_defaults() -> None:
     asked = parse(EmbeddingsRequest, json.dumps(EMBEDDINGS).encode())
-    assert (asked.encoding_format, asked.dimensions, asked.normalize) == ("float", None, None)
+    assert (asked.encoding_format, asked.dimensions) == ("float", None)
+    assert asked.normalize
     assert asked.truncate
     assert parse(SearchRequest, json.dumps(SEARCH).encode()).top_k == 10
+
+
+@pytest.mark.parametrize(("kind", "content"), VALID)
+def test_null_is_as_good_as_absent_where_a_field_may_be_absent(
+    kind: type[Request], content: dict[str, Any]
+) -> None:
+    optional = [name for name, field in kind.model_fields.items() if not field.is_required()]
+    nulls = dict.fromkeys(name for name in optional if name not in content)
+    assert parse(kind, changed(content, nulls)) == parse(kind, json.dumps(content).encode())
 
 
 def test_texts_are_not_changed() -> None:
@@ -116,14 +124,12 @@ def test_texts_are_not_changed() -> None:
         ({"input": [[5], 5]}, "input", r"^input\[1\]: expected a list of token ids, got a number"),
         ({"input": [[5], [6, None]]}, "input", r"^input\[1\]\[1\]: expected a token id, got null"),
         ({"encoding_format": "hex"}, "encoding_format", "'float' or 'base64', got 'hex'"),
-        ({"encoding_format": None}, "encoding_format", "'float' or 'base64', got null"),
         ({"dimensions": 0}, "dimensions", "greater than or equal to 1, got 0"),
         ({"dimensions": "8"}, "dimensions", "valid integer, got '8'"),
         ({"dimensions": 8.0}, "dimensions", r"valid integer, got 8\.0"),
         ({"dimensions": True}, "dimensions", "valid integer, got true or false"),
         ({"normalize": 1}, "normalize", "valid boolean, got 1"),
         ({"truncate": "yes"}, "truncate", "valid boolean, got 'yes'"),
-        ({"truncate": None}, "truncate", "valid boolean, got null"),
         ({"user": 5}, "user", "valid string, got 5"),
         ({"user": "u" * 500, "dimensions": "d" * 500}, "dimensions", "got a text"),
     ],
@@ -186,14 +192,13 @@ def test_similarity_says_what_is_wrong_where(
         (SearchRequest, SEARCH, {"documents": []}, "documents", "^documents: the list is empty"),
         (SearchRequest, SEARCH, {"documents": ["a", 3]}, "documents", r"^documents\[1\]: expect"),
         (SearchRequest, SEARCH, {"top_k": 0}, "top_k", "greater than or equal to 1, got 0"),
-        (SearchRequest, SEARCH, {"top_k": None}, "top_k", "valid integer, got null"),
         (TokenizeRequest, TOKENIZE, {"input": [3]}, "input", r"^input\[0\]: expected a text, got"),
         (TokenizeRequest, TOKENIZE, {"input": ""}, "input", "^input: the text is empty"),
         (TokenizeRequest, TOKENIZE, {"input": {}}, "input", "^input: expected .*, got an object"),
     ],
 )
 def test_search_and_tokenize_say_what_is_wrong_where(
-    kind: type[BaseModel],
+    kind: type[Request],
     content: dict[str, Any],
     changes: dict[str, Any],
     param: str,
@@ -243,7 +248,7 @@ def test_components_say_what_is_wrong_where(
 
 @pytest.mark.parametrize(("kind", "content"), VALID)
 def test_unknown_fields_are_refused_with_the_known_ones(
-    kind: type[BaseModel], content: dict[str, Any]
+    kind: type[Request], content: dict[str, Any]
 ) -> None:
     error = refused(kind, changed(content, {"imput": 1}))
     assert (error.code, error.param) == ("unknown_field", "imput")

@@ -16,7 +16,7 @@ from tests.serve.api.test_contract import EMBEDDINGS, VALID, refused
 from tests.serve.served import PROPERTY
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
+    from serve.api.contract import Request
 
 QUICK = settings(PROPERTY, max_examples=25)
 KINDS = [kind for kind, _ in VALID]
@@ -37,7 +37,7 @@ ids = st.lists(st.integers(0), min_size=1)
 deep = json.loads("[" * 150 + "]" * 150)
 
 
-def read_or_refused(kind: type[BaseModel], body: bytes) -> BaseModel | None:
+def read_or_refused(kind: type[Request], body: bytes) -> Request | None:
     try:
         return parse(kind, body)
     except ApiError as refusal:
@@ -51,7 +51,7 @@ def read_or_refused(kind: type[BaseModel], body: bytes) -> BaseModel | None:
 @pytest.mark.parametrize("kind", KINDS)
 @QUICK
 @given(body=st.binary())
-def test_any_bytes_are_refused(kind: type[BaseModel], body: bytes) -> None:
+def test_any_bytes_are_refused(kind: type[Request], body: bytes) -> None:
     assert read_or_refused(kind, body) is None
 
 
@@ -59,7 +59,7 @@ def test_any_bytes_are_refused(kind: type[BaseModel], body: bytes) -> None:
 @QUICK
 @given(content=values)
 @example(content=deep)
-def test_any_json_is_read_or_refused(kind: type[BaseModel], content: object) -> None:
+def test_any_json_is_read_or_refused(kind: type[Request], content: object) -> None:
     read_or_refused(kind, json.dumps(content).encode())
 
 
@@ -67,7 +67,7 @@ def test_any_json_is_read_or_refused(kind: type[BaseModel], content: object) -> 
 @QUICK
 @given(data=st.data(), value=values)
 def test_any_value_of_any_field_is_read_or_refused(
-    kind: type[BaseModel], content: dict[str, Any], data: st.DataObject, value: object
+    kind: type[Request], content: dict[str, Any], data: st.DataObject, value: object
 ) -> None:
     name = data.draw(st.sampled_from(sorted(kind.model_fields)))
     read_or_refused(kind, json.dumps(content | {name: value}).encode())
@@ -77,7 +77,7 @@ def test_any_value_of_any_field_is_read_or_refused(
 @QUICK
 @given(data=st.data(), value=values)
 def test_any_value_at_any_place_of_a_list_is_read_or_refused(
-    kind: type[BaseModel], content: dict[str, Any], data: st.DataObject, value: object
+    kind: type[Request], content: dict[str, Any], data: st.DataObject, value: object
 ) -> None:
     lists = sorted(name for name, one in content.items() if isinstance(one, list))
     name = data.draw(st.sampled_from(lists or ["input"]))
@@ -89,7 +89,7 @@ def test_any_value_at_any_place_of_a_list_is_read_or_refused(
 @given(inputs=st.lists(texts, min_size=1) | st.lists(ids, min_size=1))
 def test_any_texts_and_any_ids_are_read_as_they_are(inputs: list[Any]) -> None:
     body = json.dumps(EMBEDDINGS | {"input": inputs}).encode()
-    assert parse(EmbeddingsRequest, body).input == inputs
+    assert parse(EmbeddingsRequest, body).inputs == inputs
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_huge_whole_numbers_are_refused_where_they_may_not(digits: int) -> None:
 
 def test_of_a_field_given_twice_the_last_counts() -> None:
     body = b'{"model": "m", "input": "first", "input": "last"}'
-    assert parse(EmbeddingsRequest, body).input == ["last"]
+    assert parse(EmbeddingsRequest, body).inputs == ["last"]
 
 
 def test_a_message_never_repeats_a_long_value() -> None:

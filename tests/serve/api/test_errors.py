@@ -89,9 +89,19 @@ class TestBodies:
     def test_a_body_in_pieces_is_answered(self, api: Api) -> None:
         assert api.post(self.PATH, pieces(json.dumps(ASKED[self.PATH]).encode(), 7)).is_success
 
-    def test_a_charset_beside_json_is_no_matter(self, api: Api) -> None:
-        kind = {"Content-Type": "Application/JSON; charset=utf-8"}
+    @pytest.mark.parametrize("options", ["charset=utf-8", 'charset="UTF-8"', "a=b;  Charset=utf8 "])
+    def test_utf_8_may_be_named(self, api: Api, options: str) -> None:
+        kind = {"Content-Type": f"Application/JSON; {options}"}
         assert api.post(self.PATH, ASKED[self.PATH], kind).status_code == 200
+
+    @pytest.mark.parametrize("charset", ["iso-8859-1", "UTF-16", "x" * 1000])
+    def test_415_for_another_charset(self, api: Api, charset: str) -> None:
+        kind = {"Content-Type": f"application/json; charset={charset}"}
+        error = refusal(api.post(self.PATH, ASKED[self.PATH], kind), 415)
+        assert error["code"] == "unsupported_media_type"
+        assert error["message"] == (
+            f"the body must be JSON in UTF-8: leave the charset out, got {charset.lower()[:100]!r}."
+        )
 
     def test_413_for_an_announced_body_that_is_not_read(self, api: Api) -> None:
         read = []

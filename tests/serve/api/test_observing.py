@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from serve.api import logs
-from serve.api.logs import JsonFormatter
+from serve.api.logs import Formatter
 from tests.serve.api.test_errors import ASKED
 from tests.serve.fakes import Fake, words
 from tests.serve.served import PROPERTY, Api
@@ -46,32 +46,37 @@ class TestRequestIds:
             assert response.headers["X-Request-Id"]
 
 
+class Log:
+    """The log as it is configured for serving."""
+
+    def __init__(self) -> None:
+        self._stream = StringIO()
+        self._listener = logs.configure(self._stream)
+
+    def written(self) -> str:
+        """All of it; it ends with that."""
+        self._listener.stop()
+        return self._stream.getvalue()
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.written().splitlines()]
+
+
 @pytest.fixture
-def stream() -> Iterator[StringIO]:
-    """The log as it is configured for serving, on a stream of the test's."""
+def log() -> Iterator[Log]:
     logger = logging.getLogger("serve")
     before = logger.handlers, logger.propagate, logger.level
-    written = StringIO()
-    logs.configure(written)
-    yield written
-    for handler in logger.handlers:
-        handler.close()
+    yield Log()
     logger.handlers, logger.propagate, logger.level = before
-
-
-def lines(stream: StringIO) -> list[dict[str, Any]]:
-    for handler in logging.getLogger("serve").handlers:
-        handler.flush()
-    return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
 SECRET = "violet"  # a word that no log may have
 
 
 class TestLog:
-    def test_a_request_is_one_line_of_json(self, api: Api, stream: StringIO) -> None:
+    def test_a_request_is_one_line_of_json(self, api: Api, log: Log) -> None:
         api.post("/v1/embeddings", EMBEDDINGS, {"X-Request-Id": "mine"})
-        (line,) = lines(stream)
+        (line,) = log.lines()
         assert (line["level"], line["logger"]) == ("info", "serve.requests")
         assert (line["request"], line["method"]) == ("mine", "POST")
         assert (line["route"], line["status"]) == ("/v1/embeddings", 200)
@@ -79,33 +84,34 @@ class TestLog:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", line["time"])
 
     def test_no_trace_of_a_fault_has_a_text_of_the_request(
-        self, api: Api, fake: Fake, stream: StringIO
+        self, api: Api, fake: Fake, log: Log
     ) -> None:
         fake.broken.add((1, 0, 2))  # the secret is not in the vocabulary
         assert api.post("/v1/embeddings", {"model": "fake", "input": SECRET}).status_code == 500
-        written = lines(stream)
+        text = log.written()
+        written = [json.loads(line) for line in text.splitlines()]
         assert [line["level"] for line in written] == ["error", "error", "info"]
-        assert "RuntimeError: no such kernel" in written[0]["exception"]
-        assert SECRET not in stream.getvalue()
+        assert "RuntimeError: no such kernel" in written[0]["exc_info"]
+        assert SECRET not in text
 
-    def test_a_made_up_method_is_cut(self, api: Api, stream: StringIO) -> None:
-        api.call("M" * 1000, "/livez")
-        assert lines(stream)[0]["method"] == "M" * 16
+    def test_a_made_up_method_is_cut(self, api: Api, log: Log) -> None:
+        api.call("M" * 1000, "/metrics")
+        assert log.lines()[0]["method"] == "M" * 16
 
     @PROPERTY
     @given(message=st.text(st.characters(exclude_categories=[])) | st.text().map(repr))
     @example(message=os.fsdecode(b"models/\xff"))  # a folder's name that is not UTF-8
     def test_whatever_is_said_is_one_line(self, message: str) -> None:
         record = logging.LogRecord("serve", logging.WARNING, "", 0, "%s", (message,), None)
-        line = JsonFormatter().format(record)
+        line = Formatter().format(record)
         assert "\n" not in line
         json.loads(line)
 
-    def test_a_closed_log_has_written_everything(self, stream: StringIO) -> None:
-        logging.getLogger("serve.test").info("last")
-        for handler in logging.getLogger("serve").handlers:
-            handler.close()
-        assert json.loads(stream.getvalue())["message"] == "last"
+    def test_what_is_asked_all_the_time_is_not_told(self, api: Api, log: Log) -> None:
+        api.get("/livez")
+        api.get("/readyz")
+        assert log.lines() == []
+        assert samples(api, "triad_requests_total") == {}
 
 
 def samples(api: Api, name: str) -> dict[tuple[str, ...], float]:
@@ -147,6 +153,7 @@ class TestMetrics:
             api.call(f"MADE{number}", "/v1/embeddings")
         assert set(samples(api, "triad_requests_total")) == {
             ("other", "404"),
+            ("/docs/assets", "404"),
             ("/v1/models/{id}", "404"),
             ("/v1/embeddings", "405"),
         }

@@ -42,15 +42,14 @@ def with_real_encoders(document: Any) -> Any:
     """The document with the encoders that there are, or no example would get beyond "not found"."""
     known = {"enum": ["vicreg-42", "vicreg_modified-42"]}
     changed = json.loads(json.dumps(document))
-    for schema in changed["components"]["schemas"].values():
-        fields = schema.get("properties", {})
-        if fields.keys() & {"input", "query", "anchors"}:
-            fields["model"] = known
-        elif "pairs" in fields:
-            fields["model"] = known | {"enum": [*known["enum"], None]}
     for operations in changed["paths"].values():
         for parameter in operations.get("get", {}).get("parameters", []):
             parameter["schema"] = known
+        if "post" in operations:
+            body = operations["post"]["requestBody"]["content"]["application/json"]
+            fields = body["schema"]["properties"]
+            optional = "model" not in body["schema"].get("required", ())
+            fields["model"] = {"enum": [*known["enum"], None]} if optional else known
     return changed
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from app.client import Api, ApiError
+from app.client import ApiError, Client
 from tests.app.service import URL, answering, api, refusal
 
 DOWN = (
@@ -18,19 +18,19 @@ DOWN = (
 def pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The seconds that were waited for, in no time."""
     found: list[float] = []
-    monkeypatch.setattr("app.transport.time.sleep", found.append)
+    monkeypatch.setattr("app.client.time.sleep", found.append)
     yield found
     assert sum(found) <= 5
 
 
-def failure(service: Api, key: str = "") -> ApiError:
+def failure(service: Client, key: str = "") -> ApiError:
     with pytest.raises(ApiError) as caught:
         service.models(key)
     assert str(caught.value) == caught.value.message
     return caught.value
 
 
-def raising(error: Exception) -> Api:
+def raising(error: Exception) -> Client:
     def handler(_: httpx.Request) -> httpx.Response:
         raise error
 
@@ -52,7 +52,7 @@ def test_a_service_that_is_not_there_is_down(error: Exception) -> None:
 
 
 def test_nothing_listens_at_a_closed_port() -> None:
-    assert failure(Api("http://127.0.0.1:9")).kind == "down"
+    assert failure(Client("http://127.0.0.1:9")).kind == "down"
 
 
 def test_a_service_that_takes_too_long_is_busy() -> None:
@@ -141,10 +141,10 @@ def test_a_key_that_no_header_can_hold_is_not_sent(key: str) -> None:
     assert key not in found.message
 
 
-@pytest.mark.parametrize("value", ["\ud800", float("nan"), float("inf")])
-def test_what_is_no_json_is_not_sent(value: object) -> None:
+@pytest.mark.parametrize(("text", "step"), [("\ud800", 0.1), ("a", float("nan"))])
+def test_what_is_no_json_is_not_sent(text: str, step: float) -> None:
     with pytest.raises(ApiError, match="cannot be sent") as caught:
-        raising(AssertionError("sent")).components({"value": value})
+        raising(AssertionError("sent")).components("m", [text, "b"], step=step)
     assert caught.value.kind == "refused"
 
 
@@ -168,4 +168,4 @@ def test_an_encoder_that_is_gone_is_not_one_without_a_record(code: str) -> None:
 @pytest.mark.parametrize("url", ["", "127.0.0.1:3000", "ftp://triad.test"])
 def test_an_address_that_is_none_is_refused_at_the_start(url: str) -> None:
     with pytest.raises(ValueError, match=r"give one like http://127\.0\.0\.1:3000"):
-        Api(url)
+        Client(url)
