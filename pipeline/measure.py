@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping
 
-    from pipeline.encoder.folder import Pooling
     from pipeline.objectives.views import Views
 
 
@@ -93,7 +92,7 @@ def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
     return encoder
 
 
-def describe_encoder(source: str, pooling: Pooling) -> dict[str, Any]:
+def describe_encoder(source: str, pooling: str) -> dict[str, Any]:
     """Who is measured: name and version, and for an encoder of Triad's what its record says.
 
     Raises:
