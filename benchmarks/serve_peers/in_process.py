@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.serve_peers import peers
 from benchmarks.serve_peers.texts import ROOT
+from pipeline.encoder.vectors import pad
 from pipeline.machine.device import usable_cores
 from serve import settings
-from serve.encoders.exported import pad
 from serve.encoders.registry import Registry, ServedEncoder
 from serve.metrics import Metrics
 

@@ -10,9 +10,9 @@ import numpy as np
 from starlette.responses import Response
 from starlette.types import Receive
 
+from pipeline.encoder.vectors import Embeddings
 from serve.api.bodies import ClientGone, json_response
 from serve.batching.jobs import Encoded, Job
-from serve.encoders.exported import Embeddings
 
 _TINY = 1e-12
 

@@ -41,9 +41,6 @@ def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
         "cosine_quantiles": measured.get("cosine_quantiles"),
         "backend": encoder.backend.name,
         "agreement": round(encoder.backend.agreement, 6),
-        "int8": _read(encoder.exported.folder / "int8.json")
-        if encoder.backend.name.endswith("int8")
-        else None,
     }
 
 
