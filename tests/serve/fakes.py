@@ -92,7 +92,11 @@ def fake_tokenizer(max_length: int = 16) -> TextTokenizer:
 
 
 def served(
-    backend: Embed, name: str = "fake", max_length: int = 16, alone: Embed | None = None
+    backend: Embed,
+    name: str = "fake",
+    max_length: int = 16,
+    alone: Embed | None = None,
+    default_prompt: str | None = None,
 ) -> ServedEncoder:
     """An encoder that was never exported; `alone` computes what nothing is computed beside."""
     description = Description(
@@ -102,8 +106,8 @@ def served(
         pooling="mean",
         normalise=False,
         padding_id=0,
-        prompts={"query": words(90)},
-        default_prompt=None,
+        prompts={"query": f"{words(90)} ", "passage": f"{words(91)} "},
+        default_prompt=default_prompt,
     )
     nowhere = Path(NOWHERE)
     exported = Exported(nowhere, description)
