@@ -32,7 +32,7 @@ log = logging.getLogger("serve.batching.batcher")
 # So many of a request's texts wait for a batch at once, or as many as fill one. The others follow
 # as these are taken, and let so many times that number of texts pass. So a long list does not hold
 # up the short ones that come after it, and gets its share while these keep coming.
-TURN = 32
+SHARE = 32
 PATIENCE = 4
 # A batch is not divided among idle threads below this many tokens.
 _SMALLEST = 256
@@ -151,12 +151,9 @@ class Batcher:
         if self._idle:
             budget = min(budget, max(_SMALLEST, ready.tokens // (self._idle + 1)))
         batch = []
-        jobs: dict[Job, None] = {}
         for text in ready.take(budget):
             for job, _ in text.wanted_by:
                 job.waiting -= 1
-                if not job.over:
-                    jobs[job] = None
             if all(job.over for job, _ in text.wanted_by):
                 self._forget(text)
             else:
@@ -164,9 +161,10 @@ class Batcher:
         if not ready:
             del self._ready[encoder]
         self._served += len(batch)
-        for job in jobs:
+        jobs = (job for text in batch for job, _ in text.wanted_by if not job.over)
+        for job in dict.fromkeys(jobs):
             self._start(job)
-            self._let_wait(job, self._served + job.turn * PATIENCE)
+            self._let_wait(job, self._served + job.share * PATIENCE)
         return batch
 
     def _start(self, job: Job) -> None:
@@ -183,7 +181,7 @@ class Batcher:
                 self._release(job)
             else:
                 with self._changed:
-                    turn = self._served + TURN * PATIENCE
+                    turn = self._served + SHARE * PATIENCE
                     heapq.heappush(self._untokenized, (turn, next(self._numbers), job))
                     self._changed.notify()
         self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
@@ -202,7 +200,7 @@ class Batcher:
         job.missing = len(job.rows)
         job.embeddings = np.empty((len(job.rows), job.encoder.dimension), np.float32)
         lengths = list(map(len, job.rows))
-        job.turn = max(TURN, self._budget * len(lengths) // sum(lengths))
+        job.share = max(SHARE, self._budget * len(lengths) // sum(lengths))
         # The longest first, the last of the list, and equally long ones in their order.
         job.later = sorted(range(len(lengths)), key=lambda index: (lengths[index], -index))
         with self._changed:
@@ -212,7 +210,7 @@ class Batcher:
 
     def _let_wait(self, job: Job, turn: int) -> None:
         """Let as many of a job's texts wait as may; each joins an equal one. Holds the lock."""
-        while job.later and job.waiting < job.turn:
+        while job.later and job.waiting < job.share:
             index = job.later.pop()
             key = job.encoder, tuple(job.rows[index])
             text = self._texts.get(key)

@@ -56,7 +56,7 @@ class Job:
         truncated: whether each was cut.
         embeddings: (N, D), filled by and by.
         missing: how many rows of `embeddings` are not there yet.
-        turn: how many of its texts may wait for a batch at once.
+        share: how many of its texts may wait for a batch at once.
         waiting: how many do.
         later: the inputs that do not wait yet, by index; the last is the next.
         submitted: when it came, on the monotonic clock.
@@ -75,7 +75,7 @@ class Job:
     truncated: list[bool] = field(default_factory=list)
     embeddings: Embeddings = field(default_factory=lambda: np.empty((0, 0), np.float32))
     missing: int = 0
-    turn: int = 0
+    share: int = 0
     waiting: int = 0
     later: list[int] = field(default_factory=list)
     submitted: float = field(default_factory=time.monotonic)
