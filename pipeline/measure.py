@@ -112,7 +112,7 @@ def _load(options: argparse.Namespace, meta: Meta) -> SentenceEncoder:
     return encoder
 
 
-def describe_encoder(source: str, pooling: Pooling, revision: str | None = None) -> dict[str, Any]:
+def describe_encoder(source: str, pooling: str, revision: str | None = None) -> dict[str, Any]:
     """Who is measured: name and version, and for an encoder of Triad's what its record says.
 
     Raises:

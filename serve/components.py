@@ -9,9 +9,9 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
 from serve.encoders.cards import training_record
-from serve.encoders.exported import pad
 from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError, invalid
 from serve.installed import is_installed
@@ -107,9 +107,7 @@ class Dropout:
         """
         import torch  # noqa: PLC0415 - on first use
 
-        from pipeline.encoder.encoder import pool  # noqa: PLC0415 - brings torch
-
-        padded = pad(list(rows), encoder.exported.description.padding_id)
+        padded = pad(rows, encoder.exported.description.padding_id)
         ids, mask = (torch.from_numpy(part) for part in padded)
         with self._lock, torch.random.fork_rng(devices=[]), torch.inference_mode():
             loaded = self._load(encoder)
@@ -119,11 +117,7 @@ class Dropout:
             first, second = (
                 torch.cat(
                     [
-                        pool(
-                            loaded.model(input_ids=some, attention_mask=kept).last_hidden_state,
-                            kept,
-                            loaded.layout.pooling,
-                        )
+                        loaded.embed(some, kept)
                         for some, kept in zip(
                             torch.split(ids, size), torch.split(mask, size), strict=True
                         )
@@ -139,7 +133,7 @@ class Dropout:
             self._loaded = {name: one for name, one in self._loaded.items() if name in served}
 
     def _load(self, encoder: ServedEncoder) -> "SentenceEncoder":
-        from pipeline.encoder.encoder import SentenceEncoder  # noqa: PLC0415 - brings torch
+        from serve.encoders.torch_backend import load_encoder  # noqa: PLC0415 - brings torch
 
         loaded = self._loaded.pop(encoder.version, None)
         if loaded is None:
@@ -152,7 +146,7 @@ class Dropout:
                     "when it is loaded, or give positives.",
                     "model",
                 )
-            loaded = SentenceEncoder.load(encoder.folder, "cpu")
+            loaded = load_encoder(encoder.folder)
             while len(self._loaded) >= _KEPT:
                 del self._loaded[next(iter(self._loaded))]
         self._loaded[encoder.version] = loaded  # the last one used is the last to go

@@ -4,7 +4,6 @@ import threading
 
 from pipeline.machine.device import usable_cores
 from serve.batching.batcher import Batcher
-from serve.batching.cache import EmbeddingCache
 from serve.encoders.registry import Registry
 from serve.errors import ApiError
 from serve.metrics import Metrics
@@ -22,8 +21,7 @@ class Engine:
         self.params = params
         self.metrics = Metrics()
         threads = params.threads or usable_cores()
-        cache = EmbeddingCache(params.cache_embeddings, self.metrics)
-        self.batcher = Batcher(params.limits, threads, params.batch_tokens, cache, self.metrics)
+        self.batcher = Batcher(params.limits, threads, params.batch_tokens, self.metrics)
         self.registry = Registry(params, threads, self.metrics)
         self.metrics.queue.set_function(lambda: self.batcher.admission.texts)
         self._draining = threading.Event()

@@ -3,15 +3,10 @@
 One process serves, so its own registry is the whole truth. Not here: where they are counted.
 """
 
-import time
-from collections import deque
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _TOKENS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-# The rate behind Retry-After is that of this many last batches.
-_RECENT = 32
 
 
 class Metrics:
@@ -60,12 +55,6 @@ class Metrics:
             "triad_queue_seconds", "From a request's admission to its first batch", registry
         )
         self.compute_seconds = _times("triad_compute_seconds", "Computing a batch", registry)
-        self.cache = Counter(
-            "triad_cache_lookups",
-            "Lookups in the cache of embeddings",
-            ["result"],
-            registry=registry,
-        )
         self.reloads = Counter(
             "triad_reloads", "Encoders loaded or refused", ["result"], registry=registry
         )
@@ -75,7 +64,6 @@ class Metrics:
             ["model", "version", "backend"],
             registry=registry,
         )
-        self._recent: deque[tuple[float, int]] = deque(maxlen=_RECENT)
 
     def batch(self, lengths: list[int], seconds: float) -> None:
         """Count a computed batch of texts with these numbers of tokens."""
@@ -85,16 +73,6 @@ class Metrics:
         self.batch_tokens.observe(padded)
         self.padding_share.observe(1 - tokens / padded)
         self.compute_seconds.observe(seconds)
-        self._recent.append((time.monotonic(), len(lengths)))
-
-    def seconds_for(self, texts: int) -> int:
-        """Whole seconds, 1 to 60, in which so many texts will be done at the rate of late."""
-        recent = list(self._recent)
-        if len(recent) < 2:
-            return 1
-        span = max(time.monotonic() - recent[0][0], 1e-3)
-        rate = sum(count for _, count in recent[1:]) / span
-        return min(60, max(1, round(texts / rate)))
 
     def exposition(self) -> bytes:
         """Everything in Prometheus' text format."""

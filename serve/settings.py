@@ -22,9 +22,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from pipeline.machine.errors import ConfigError
 from pipeline.machine.settings import Listed, Settings, check, read_yaml, refuse
 
-BackendChoice = Literal[
-    "auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32", "onnxruntime-int8"
-]
+BackendChoice = Literal["auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32"]
 
 
 def _ids_and_folders(encoders: object) -> object:
@@ -78,10 +76,8 @@ class ServeParams(Settings):
         metrics: folder of the pipeline's metrics, joined to encoders by version.
         results: the pipeline's comparison table.
         backend: `auto`, or the only one to use.
-        int8_data: table of graded pairs; the loss of int8 is measured on its dev pairs.
         threads: threads that compute; null: the cores that the process may use.
         batch_tokens: tokens of a batch, padding included.
-        cache_embeddings: recent embeddings kept for equal texts; 0: none.
         reload_seconds: how often folders are looked at for changes; 0: never.
         drain_seconds: how long a stopping service says "not ready" before it closes its door.
         stop_seconds: how long it then waits for clients to take their answers.
@@ -95,10 +91,8 @@ class ServeParams(Settings):
     metrics: str
     results: str
     backend: BackendChoice
-    int8_data: str
     threads: int | None = Field(ge=1, description="threads")
     batch_tokens: int = Field(ge=16, description="tokens")
-    cache_embeddings: int = Field(ge=0, description="embeddings")
     reload_seconds: float = Field(ge=0, description="seconds")
     drain_seconds: float = Field(ge=0, description="seconds")
     stop_seconds: float = Field(ge=0, description="seconds")

@@ -1,13 +1,14 @@
 """Sentence encoders: load, encode, save.
 
-A folder in the sentence-transformers layout (Transformer, Pooling, Normalize modules) or a plain
-Hugging Face model folder becomes a `SentenceEncoder`, and is written again in the former. Not
-here: training heads, other module kinds (refused by name), and any measure of quality.
+A folder in the sentence-transformers layout (Transformer, Pooling, Dense, Normalize modules) or a
+plain Hugging Face model folder becomes a `SentenceEncoder`; what was trained is written again in
+the former. Not here: training heads, other module kinds (refused by name), and any measure of
+quality.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -17,30 +18,52 @@ import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 from safetensors import SafetensorError
+from tokenizers import normalizers
 from torch import Tensor
-from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForTextEncoding,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
 from transformers.utils import logging as transformers_logging
 
 from pipeline.data.tokenizing import read_tokenizer
-from pipeline.encoder.folder import Layout, Pooling, longest_sentence
+from pipeline.encoder.dense import load_dense
+from pipeline.encoder.folder import Layout, longest_sentence
+from pipeline.encoder.vectors import MIN_NORM, pad
 from pipeline.machine.device import resolve
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import writing
 
 # What an encoder is made of; a repository may hold the same weights in other formats besides.
-HUB_FILES = ["*.json", "*.txt", "*.model", "model*.safetensors"]
-# As in torch.nn.functional.normalize.
-MIN_NORM = 1e-12
+HUB_FILES = ["*.json", "*.txt", "*.model", "model*.safetensors", "*_Dense/*"]
+# Models with a decoder, which is left out.
+_WITH_DECODER = ("t5", "mt5", "umt5")
 
 
-def pool(hidden: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """Token states (N, L, D) and attention mask (N, L) -> sentence embeddings (N, D)."""
+def pool(hidden: Tensor, mask: Tensor, pooling: str) -> Tensor:
+    """Token states (N, L, D) and attention mask (N, L) -> sentence embeddings (N, D).
+
+    Rows are padded on the right. Several poolings, `cls+mean`, give (N, D) each, side by side.
+    """
+    if "+" in pooling:
+        return torch.cat([pool(hidden, mask, one) for one in pooling.split("+")], dim=1)
     if pooling == "cls":
         return hidden[:, 0]
-    inside = mask[:, :, None].to(hidden.dtype)
-    if pooling == "mean":
-        return (hidden * inside).sum(dim=1) / inside.sum(dim=1)
-    return hidden.masked_fill(mask[:, :, None] == 0, -torch.inf).amax(dim=1)
+    if pooling == "lasttoken":
+        last = mask.sum(dim=1, dtype=torch.int64) - 1
+        return hidden.gather(1, last[:, None, None].expand(-1, 1, hidden.shape[2]))[:, 0]
+    if pooling == "max":
+        return hidden.masked_fill(mask[:, :, None] == 0, -torch.inf).amax(dim=1)
+    weights = mask[:, :, None].to(hidden.dtype)
+    if pooling == "weightedmean":  # token t of 1, 2, ... with weight t
+        weights = weights * weights.cumsum(dim=1)
+    total = weights.sum(dim=1)
+    if pooling == "mean_sqrt_len_tokens":
+        total = total.sqrt()
+    return (hidden * weights).sum(dim=1) / total
 
 
 @dataclass(frozen=True)
@@ -50,19 +73,21 @@ class SentenceEncoder:
     Attributes:
         model: the transformer, without a pooler.
         tokenizer: its tokenizer.
-        layout: pooling, maximum length, normalization.
+        layout: pooling, maximum length, prompts, normalization.
+        dense: the layers behind the pooling.
     """
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
     layout: Layout
+    dense: torch.nn.Sequential = field(default_factory=torch.nn.Sequential)
 
     @classmethod
     def load(
         cls,
         source: str | Path,
         device: str = "auto",
-        pooling: Pooling = "cls",
+        pooling: str = "cls",
         revision: str | None = None,
     ) -> "SentenceEncoder":
         """Load an encoder in float32 and evaluation mode.
@@ -90,12 +115,18 @@ class SentenceEncoder:
         asked = layout.max_length or int(tokenizer.model_max_length)
         special = tokenizer.num_special_tokens_to_add()
         longest = longest_sentence(folder, asked, _positions(model), special)
-        return cls(model, tokenizer, replace(layout, max_length=longest))
+        if layout.lower_case:
+            _lower_case(tokenizer)
+        dense = torch.nn.Sequential(*(load_dense(folder / path) for path in layout.dense))
+        return cls(model, tokenizer, replace(layout, max_length=longest), dense.to(place))
 
     @property
     def dimension(self) -> int:
         """D, the length of an embedding."""
-        return int(self.model.config.hidden_size)
+        width = int(self.model.config.hidden_size) * (self.layout.pooling.count("+") + 1)
+        for layer in self.dense.modules():
+            width = layer.out_features if isinstance(layer, torch.nn.Linear) else width
+        return min(width, self.layout.truncate_dim or width)
 
     def encode(
         self,
@@ -124,7 +155,8 @@ class SentenceEncoder:
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         """Token ids of each sentence, special ones included, cut at the layout's length."""
-        texts = [text.lower() for text in sentences] if self.layout.lower_case else list(sentences)
+        prompt = self.layout.prompt()
+        texts = [prompt + text for text in sentences]
         if not texts:
             return []
         ids = self.tokenizer(texts, truncation=True, max_length=self.layout.max_length)["input_ids"]
@@ -141,18 +173,23 @@ class SentenceEncoder:
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
-            padded = self.tokenizer.pad(
-                {"input_ids": [list(ids[i]) for i in chosen]}, return_tensors="pt"
-            ).to(self.model.device)
-            embeddings[chosen] = self._forward(padded["input_ids"], padded["attention_mask"])
+            padded = pad([ids[i] for i in chosen], int(self.tokenizer.pad_token_id))
+            embeddings[chosen] = self._forward(
+                *(torch.from_numpy(part).to(self.model.device) for part in padded)
+            )
             if progress is not None:
                 progress(len(chosen))
         return embeddings
 
+    def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Token ids and mask (N, L), padded on the right -> embeddings (N, D), not normalized."""
+        hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+        embeddings: Tensor = self.dense(pool(hidden, mask, self.layout.pooling))
+        return embeddings[:, : self.dimension] if self.layout.truncate_dim else embeddings
+
     @torch.inference_mode()
     def _forward(self, ids: Tensor, mask: Tensor) -> np.ndarray:
-        hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
-        embeddings = pool(hidden, mask, self.layout.pooling)
+        embeddings = self.embed(ids, mask)
         if self.layout.normalize:
             embeddings = torch.nn.functional.normalize(embeddings, dim=1, eps=MIN_NORM)
         return np.asarray(embeddings.float().cpu().numpy())
@@ -204,6 +241,16 @@ def _positions(model: PreTrainedModel) -> int | None:
     return positions if positions > 0 else None
 
 
+def _lower_case(tokenizer: PreTrainedTokenizerFast) -> None:
+    """Lower-case texts before all else, but not the special tokens in them."""
+    backend = tokenizer.backend_tokenizer
+    own: Any = backend.normalizer
+    in_order = isinstance(own, normalizers.Sequence)
+    steps = [*own] if in_order else [own] if own else []
+    if not any(isinstance(step, normalizers.Lowercase) for step in steps):
+        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *steps])
+
+
 def _load_transformer(source: Path) -> PreTrainedModel:
     """The transformer in float32 and without its pooler, which is not used and often random."""
     if not (source / "config.json").is_file():
@@ -227,7 +274,9 @@ def _load_transformer(source: Path) -> PreTrainedModel:
 
 
 def _from_pretrained(source: Path) -> tuple[PreTrainedModel, dict[str, Any]]:
-    load = partial(AutoModel.from_pretrained, source, dtype=torch.float32, output_loading_info=True)
+    with_decoder = AutoConfig.from_pretrained(source).model_type in _WITH_DECODER
+    kind = AutoModelForTextEncoding if with_decoder else AutoModel
+    load = partial(kind.from_pretrained, source, dtype=torch.float32, output_loading_info=True)
     try:
         loaded: tuple[PreTrainedModel, dict[str, Any]] = load(add_pooling_layer=False)
     except TypeError:  # a model class that knows no pooler

@@ -1,22 +1,33 @@
 """The sentence-transformers folder layout: what surrounds the transformer in an encoder's folder.
 
 Read: modules.json, sentence_bert_config.json, 1_Pooling/config.json in their old and new
-spellings. Written: the old spelling, which every version reads. Not here: weights and tokenizer.
+spellings, config_sentence_transformers.json. Written: the old spelling, which every version reads.
+Not here: weights (encoder.py, dense.py) and tokenizer.
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pipeline.machine.errors import InputError
 
+# What a backbone may be trained with.
 Pooling = Literal["cls", "mean", "max"]
 
 # Tokenizers without a limit of their own carry a number like 10^30.
 NO_LIMIT = 10**6
 
-_MODES = {"cls": "cls_token", "mean": "mean_tokens", "max": "max_tokens"}
+# All poolings and their old spellings, in the order in which these are concatenated.
+_MODES = {
+    "cls": "pooling_mode_cls_token",
+    "max": "pooling_mode_max_tokens",
+    "mean": "pooling_mode_mean_tokens",
+    "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
+    "weightedmean": "pooling_mode_weightedmean_tokens",
+    "lasttoken": "pooling_mode_lasttoken",
+}
 
 
 @dataclass(frozen=True)
@@ -24,59 +35,105 @@ class Layout:
     """How token states become one vector.
 
     Attributes:
-        pooling: `cls` (first token), `mean` or `max` over the sentence's tokens.
+        pooling: such as `mean`; several are concatenated, `cls+mean`.
         max_length: tokens, special ones included, after which a sentence is cut; None where the
             folder leaves it to model and tokenizer.
         normalize: whether embeddings are scaled to length one.
         lower_case: whether text is lower-cased before the tokenizer sees it.
+        dense: folders of the Dense modules behind the pooling, in their order.
+        truncate_dim: numbers of an embedding that are kept, the first ones; None: all.
+        prompts: texts that may be put before a sentence, by name.
+        default_prompt: the name of the one that is, unless another one is asked for.
     """
 
-    pooling: Pooling
+    pooling: str
     max_length: int | None = None
     normalize: bool = False
     lower_case: bool = False
+    dense: tuple[str, ...] = ()
+    truncate_dim: int | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    default_prompt: str | None = None
 
     @classmethod
-    def read(cls, folder: Path, pooling: Pooling) -> "Layout":
+    def read(cls, folder: Path, pooling: str) -> "Layout":
         """Read a folder's layout; `pooling` is for folders that have no modules.json.
 
         Raises:
             InputError: the folder needs modules or a pooling that Triad lacks.
         """
-        if pooling not in get_args(Pooling):
+        if pooling not in _MODES:
             raise InputError(
                 f"pooling: no such pooling {pooling!r}; give {', '.join(get_args(Pooling))}."
             )
         if not (folder / "modules.json").is_file():
             return cls(pooling)
-        kinds = {
-            kind.rsplit(".", 1)[-1]: path for kind, path in _read_modules(folder / "modules.json")
-        }
-        unknown = kinds.keys() - {"Transformer", "Pooling", "Normalize"}
-        if unknown or kinds.get("Transformer") != "" or "Pooling" not in kinds:
+        modules = _read_modules(folder / "modules.json")
+        kinds = [kind for kind, _ in modules]
+        behind = [kind for kind in kinds[2:] if kind != "Dropout"]  # which does nothing here
+        first_normalize = behind.index("Normalize") if "Normalize" in behind else len(behind)
+        if (
+            kinds[:2] != ["Transformer", "Pooling"]
+            or modules[0][1] != ""
+            or set(behind[:first_normalize]) - {"Dense"}
+            or set(behind[first_normalize:]) - {"Normalize"}
+        ):
             raise InputError(
                 f"{folder / 'modules.json'}: cannot use modules {', '.join(kinds) or 'none'}; "
                 "Triad reads encoders made of a Transformer in the folder's root, Pooling and "
-                "optionally Normalize."
+                "optionally Dense, Dropout and, behind these, Normalize."
             )
         settings = _read_json(folder / "sentence_bert_config.json", dict, missing={})
-        prompt = _read_json(folder / "config_sentence_transformers.json", dict, missing={}).get(
-            "default_prompt_name"
-        )
-        if prompt:
+        own_file = folder / "config_sentence_transformers.json"
+        own = _read_json(own_file, dict, missing={})
+        pooling_file = folder / modules[1][1] / "config.json"
+        prompts = _prompts(own_file, own)
+        if any(prompts.values()) and _read_json(pooling_file, dict).get("include_prompt") is False:
             raise InputError(
-                f"{folder}: puts the prompt {prompt!r} before every text, which Triad cannot; "
-                "take an encoder without default_prompt_name."
+                f"{pooling_file}: leaves the prompt's tokens out of the pooling, which Triad "
+                "cannot; take an encoder without include_prompt: false."
             )
         return cls(
-            pooling=_read_pooling(folder / kinds["Pooling"] / "config.json"),
-            max_length=_length(folder, settings.get("max_seq_length")),
-            normalize="Normalize" in kinds,
+            pooling=_read_pooling(pooling_file),
+            max_length=_length(folder / "sentence_bert_config.json", settings, "max_seq_length"),
+            normalize="Normalize" in behind,
             lower_case=bool(settings.get("do_lower_case", False)),
+            dense=tuple(place for kind, place in modules if kind == "Dense"),
+            truncate_dim=_length(own_file, own, "truncate_dim"),
+            prompts=prompts,
+            default_prompt=own.get("default_prompt_name"),
         )
 
+    def prompt(self) -> str:
+        """What is put before every sentence."""
+        return "" if self.default_prompt is None else self.prompts[self.default_prompt]
+
+    def check_trainable(self, source: str) -> None:
+        """Refuse what is not trained, and what `write` does not write.
+
+        Raises:
+            InputError: names it.
+        """
+        more = {
+            "a Dense module": self.dense,
+            f"pooling {self.pooling}": self.pooling not in get_args(Pooling),
+            f"a truncate_dim of {self.truncate_dim}": self.truncate_dim,
+            f"the prompt {self.default_prompt!r} before every text": self.prompt(),
+        }
+        for what, has in more.items():
+            if has:
+                raise InputError(
+                    f"{source}: has {what}, which cannot be trained; take a backbone of a "
+                    f"Transformer and {', '.join(get_args(Pooling))} pooling."
+                )
+
     def write(self, folder: Path, dimension: int) -> None:
-        """Write the layout of an encoder with `dimension` numbers an embedding."""
+        """Write the layout of an encoder with `dimension` numbers an embedding.
+
+        Raises:
+            InputError: `check_trainable` refuses it.
+        """
+        self.check_trainable(str(folder))
         kinds = ["Transformer", "Pooling", *(["Normalize"] if self.normalize else [])]
         paths = ["", "1_Pooling", "2_Normalize"][: len(kinds)]
         modules = [
@@ -89,8 +146,8 @@ class Layout:
             for index, (kind, path) in enumerate(zip(kinds, paths, strict=True))
         ]
         pooling: dict[str, Any] = {"word_embedding_dimension": dimension}
-        for name, mode in _MODES.items():
-            pooling[f"pooling_mode_{mode}"] = name == self.pooling
+        for name in get_args(Pooling):
+            pooling[_MODES[name]] = name == self.pooling
         for path in paths:
             (folder / path).mkdir(parents=True, exist_ok=True)
         _write_json(folder / "modules.json", modules)
@@ -99,6 +156,20 @@ class Layout:
             folder / "sentence_bert_config.json",
             {"max_seq_length": self.max_length, "do_lower_case": self.lower_case},
         )
+
+
+def plain_pooling(folder: Path) -> str:
+    """What sentence-transformers takes for a folder without modules.json.
+
+    That is the mean, or the last token of a model that was made to continue texts.
+
+    Raises:
+        InputError: the folder's config.json is damaged.
+    """
+    config = _read_json(folder / "config.json", dict, missing={})
+    architecture = str((config.get("architectures") or [""])[0])
+    causal = architecture.endswith("ForCausalLM") and config.get("is_causal", True)
+    return "lasttoken" if causal else "mean"
 
 
 def longest_sentence(folder: Path, asked: int, positions: int | None, special: int) -> int:
@@ -133,37 +204,47 @@ def _read_modules(path: Path) -> list[tuple[str, str]]:
     for module in _read_json(path, list):
         match module:
             case {"type": str(kind), "path": str(place)}:
-                modules.append((kind, place))
+                modules.append((kind.rsplit(".", 1)[-1], place))
             case _:
                 raise InputError(f"{path}: {module!r} is no module with a type and a path.")
     return modules
 
 
-def _length(folder: Path, given: object) -> int | None:
-    """The maximum length that sentence_bert_config.json gives, if any."""
+def _length(path: Path, settings: Mapping[str, Any], name: str) -> int | None:
+    """A length that a file gives, if it does."""
+    given = settings.get(name)
     if given is None or (type(given) is int and given > 0):
         return given
-    raise InputError(
-        f"{folder / 'sentence_bert_config.json'}: max_seq_length must be a whole number above 0 "
-        f"or null, got {given!r}."
-    )
+    raise InputError(f"{path}: {name} must be a whole number above 0 or null, got {given!r}.")
 
 
-def _read_pooling(path: Path) -> Pooling:
+def _prompts(path: Path, settings: Mapping[str, Any]) -> dict[str, str]:
+    prompts = settings.get("prompts") or {}
+    if not isinstance(prompts, dict) or not all(
+        isinstance(text, str | None) for text in prompts.values()
+    ):
+        raise InputError(f"{path}: prompts must be texts by their names, got {prompts!r}.")
+    default = settings.get("default_prompt_name")
+    if default is not None and default not in prompts:
+        known = ", ".join(prompts) or "none"
+        raise InputError(
+            f"{path}: there is no prompt {default!r} (default_prompt_name); there are: {known}."
+        )
+    return {name: text or "" for name, text in prompts.items()}
+
+
+def _read_pooling(path: Path) -> str:
     settings = _read_json(path, dict)
-    prefix = "pooling_mode_"
     chosen = settings.get("pooling_mode") or [
-        key.removeprefix(prefix)
-        for key, value in settings.items()
-        if key.startswith(prefix) and value is True
+        mode for mode, old in _MODES.items() if settings.get(old) is True
     ]
-    for pooling in get_args(Pooling):
-        if chosen in (pooling, [pooling], [_MODES[pooling]]):
-            return pooling  # type: ignore[no-any-return]
-    named = chosen if isinstance(chosen, str) else " + ".join(map(str, chosen)) or "none"
-    raise InputError(
-        f"{path}: cannot use pooling {named}; Triad reads one of {', '.join(get_args(Pooling))}."
-    )
+    modes = [chosen] if isinstance(chosen, str) else list(chosen)
+    if not modes or not set(modes) <= _MODES.keys():
+        raise InputError(
+            f"{path}: cannot use pooling {' + '.join(map(str, modes)) or 'none'}; Triad reads "
+            f"{', '.join(_MODES)} and several of them together."
+        )
+    return "+".join(modes)
 
 
 def _read_json(path: Path, kind: type, missing: Any = None) -> Any:

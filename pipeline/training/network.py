@@ -30,6 +30,7 @@ class TrainingNetwork(nn.Module):
 
     def __init__(self, encoder: SentenceEncoder, head: nn.Module) -> None:
         super().__init__()
+        encoder.layout.check_trainable(str(encoder.model.name_or_path))
         self.transformer = encoder.model
         self.pooling = encoder.layout.pooling
         self.head = head

@@ -6,19 +6,17 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 import orjson
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Receive
 
+from pipeline.encoder.vectors import Embeddings
 from serve.batching.jobs import Encoded, Job
-from serve.encoders.exported import Embeddings
 from serve.errors import ApiError
 
 T = TypeVar("T")
 
-_TINY = 1e-12
 # Bytes of JSON from which reading or writing it would hold up the event loop.
 _LARGE = 1 << 17
 
@@ -49,12 +47,6 @@ async def results_of(receive: Receive, jobs: Sequence[Job]) -> list[Encoded]:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def normalized(embeddings: Embeddings) -> Embeddings:
-    """Rows of length one."""
-    norms = np.linalg.norm(embeddings, axis=1, keepdims=True)
-    return np.asarray(embeddings / np.maximum(norms, _TINY), np.float32)
 
 
 def as_base64(row: Embeddings) -> str:

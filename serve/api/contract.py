@@ -174,7 +174,7 @@ class TruncatingRequest(Request):
 
 
 class EmbeddingsRequest(TruncatingRequest):
-    """OpenAI's request for embeddings, with `truncate` and `normalize`."""
+    """OpenAI's request for embeddings, with `truncate`, `normalize` and `prompt_name`."""
 
     model: str
     input: Annotated[
@@ -197,6 +197,9 @@ class EmbeddingsRequest(TruncatingRequest):
     )
     normalize: bool = Field(
         default=True, description="scale to length one; false: as the encoder's pooling gives it"
+    )
+    prompt_name: str | None = Field(
+        None, description="one of the encoder's prompts, put before each text; null: its default"
     )
     user: str | None = Field(None, description="accepted and not used")
 
@@ -551,6 +554,8 @@ class ModelCard(BaseModel):
     max_length: int
     pooling: str
     normalized: bool
+    prompts: dict[str, str]
+    default_prompt: str | None
     backend: str
     agreement: float
     objective: str | None = None
@@ -563,7 +568,6 @@ class ModelCard(BaseModel):
     sts_average_label: str | None = None
     sts_data: str | None = None
     cosine_quantiles: list[float] | None = None
-    int8: dict[str, Any] | None = None
 
 
 class ModelCards(BaseModel):

@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive
 
+from pipeline.encoder.vectors import Embeddings, normalize
 from serve.api.answers import (
     as_base64,
     json_response,
-    normalized,
     offload,
     results_of,
     with_usage,
@@ -40,7 +40,6 @@ from serve.batching.jobs import Encoded
 from serve.batching.tokenizing import tokenize
 from serve.components import Dropout, check_torch, choose_objective, take_apart
 from serve.encoders import cards
-from serve.encoders.exported import Embeddings
 from serve.encoders.registry import ServedEncoder
 from serve.engine import Engine
 from serve.errors import ApiError, invalid, over_limit, overloaded
@@ -79,16 +78,24 @@ class Routes:
                 f"dimensions: {encoder.id} was trained for {allowed}, got {size}; leave it out "
                 "or give one of these.",
             )
+        if asked.prompt_name is not None and asked.prompt_name not in encoder.prompts:
+            known = ", ".join(encoder.prompts) or "none"
+            raise invalid(
+                "prompt_name",
+                f"prompt_name: {encoder.id} has no prompt {asked.prompt_name[:100]!r}; it has "
+                f"{known}.",
+            )
         (encoded,) = await self._encode(
             request.receive,
             [encoder],
             asked.inputs,
             lambda index: f"input[{index}]",
             truncate=asked.truncate,
+            prompt_name=asked.prompt_name,
         )
         embeddings = encoded.embeddings[:, :size]
         if asked.normalize or size < description.dimension:
-            embeddings = normalized(embeddings)
+            embeddings = normalize(embeddings)
         write = as_base64 if asked.encoding_format == "base64" else np.ascontiguousarray
 
         def answer() -> Response:
@@ -140,7 +147,7 @@ class Routes:
             name,
             truncate=asked.truncate,
         )
-        unit = normalized(encoded.embeddings)
+        unit = normalize(encoded.embeddings)
         scores = np.clip(unit[1:] @ unit[0], -1, 1)
         best = np.argsort(-scores, kind="stable")[: asked.top_k]
         data = [
@@ -253,7 +260,7 @@ class Routes:
             lambda index: f"texts[{index}]",
             truncate=True,
         )
-        return normalized(encoded.embeddings) if asked.normalize else encoded.embeddings
+        return normalize(encoded.embeddings) if asked.normalize else encoded.embeddings
 
     async def compare(self, asked: CompareRequest, receive: Receive = _stays) -> Embeddings:
         """Cosines of pairs (N,), or of sources with targets (S, T)."""
@@ -312,7 +319,7 @@ class Routes:
                 name, "items", self._limits.items, f"the request has {items} texts", "divide it"
             )
 
-    async def _encode(
+    async def _encode(  # noqa: PLR0913 - what a request says of all its texts
         self,
         receive: Receive,
         encoders: Sequence[ServedEncoder],
@@ -320,6 +327,7 @@ class Routes:
         names: Callable[[int], str],
         *,
         truncate: bool,
+        prompt_name: str | None = None,
     ) -> list[Encoded]:
         """What each encoder makes of the inputs."""
         items = len(inputs) * len(encoders)
@@ -333,6 +341,7 @@ class Routes:
                 names,
                 truncate=truncate,
                 most_tokens=self._limits.tokens // len(encoders),
+                prompt_name=prompt_name,
             )
             for encoder in encoders
         ]
@@ -381,7 +390,7 @@ def _charset(options: str) -> str:
 
 def _cosines(embeddings: Embeddings, sources: Sequence[str] | None) -> Embeddings:
     """Of pairs, (N,); of the sources, which come first, with all others, (S, T)."""
-    unit = normalized(embeddings)
+    unit = normalize(embeddings)
     if sources is None:
         cosines = (unit[0::2] * unit[1::2]).sum(axis=1)
     else:

@@ -1,1 +1,1 @@
-"""What batcher.py is made of: jobs and their order, tokenizing, computing, the cache."""
+"""From requests' texts to embeddings: who may wait, tokenizing, batches on threads."""

@@ -13,12 +13,18 @@ from serve.settings import LimitParams
 
 
 class Admission:
-    """Counts the texts that are not yet answered; `texts` is their number."""
+    """Counts the texts that are not yet answered.
+
+    Attributes:
+        texts: their number.
+        seconds_per_text: what a text took of late, as the batcher says; for `Retry-After`.
+    """
 
     def __init__(self, limits: LimitParams, metrics: Metrics) -> None:
         self._limits = limits
         self._metrics = metrics
         self.texts = 0
+        self.seconds_per_text = 0.0
 
     def check(self, texts: int) -> None:
         """Refuse texts for which there is no room, with 429; nothing is counted yet."""
@@ -33,7 +39,8 @@ class Admission:
     def enter(self, job: Job) -> None:
         """Count a job's texts until it is over, however it ends."""
         self.texts += len(job.inputs)
-        timer = job.loop.call_later(self._limits.wait_seconds, self._expire, job)
+        loop = job.future.get_loop()
+        timer = loop.call_later(self._limits.wait_seconds, self._expire, job)
         job.future.add_done_callback(partial(self._leave, job, timer))
 
     def _leave(self, job: Job, timer: asyncio.TimerHandle, _: "asyncio.Future[Encoded]") -> None:
@@ -53,4 +60,5 @@ class Admission:
 
     def _refusal(self, limit: str, why: str) -> ApiError:
         self._metrics.refused.labels(limit).inc()
-        return overloaded(f"{why}; try again later.", self._metrics.seconds_for(self.texts))
+        seconds = min(60, max(1, round(self.texts * self.seconds_per_text)))
+        return overloaded(f"{why}; try again later.", seconds)

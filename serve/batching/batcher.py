@@ -2,25 +2,26 @@
 
 Each thread does what is next: it tokenizes what has come in, or computes a batch of the texts that
 are ready, equal ones once. Nothing waits for a batch to fill: while the threads are busy, texts
-gather by themselves. Not here: the order of texts (jobs.py), HTTP (http/).
+gather by themselves. Not here: which texts suit each other (jobs.py), HTTP (api/).
 """
 
 import asyncio
+import heapq
 import logging
+import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from itertools import count
 
 import numpy as np
 
+from pipeline.encoder.vectors import Embeddings, pad
 from serve.batching.admission import Admission
-from serve.batching.cache import EmbeddingCache
-from serve.batching.computing import compute, fault
-from serve.batching.jobs import PATIENCE, TURN, Item, Job, Ready, answer
-from serve.batching.tokenizing import SLICE, tokenize_some
+from serve.batching.jobs import Job, Ready, Text, answer
+from serve.batching.tokenizing import SLICE, next_part, tokenize_some
+from serve.encoders.exported import Embed
 from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError
 from serve.metrics import Metrics
@@ -28,6 +29,11 @@ from serve.settings import LimitParams
 
 log = logging.getLogger("serve.batching.batcher")
 
+# So many of a request's texts wait for a batch at once, or as many as fill one. The others follow
+# as these are taken, and let so many times that number of texts pass. So a long list does not hold
+# up the short ones that come after it, and gets its share while these keep coming.
+SHARE = 32
+PATIENCE = 4
 # A batch is not divided among idle threads below this many tokens.
 _SMALLEST = 256
 
@@ -39,23 +45,15 @@ class Batcher:
     """
 
     def __init__(
-        self,
-        limits: LimitParams,
-        threads: int,
-        batch_tokens: int,
-        cache: EmbeddingCache,
-        metrics: Metrics,
+        self, limits: LimitParams, threads: int, batch_tokens: int, metrics: Metrics
     ) -> None:
         self.admission = Admission(limits, metrics)
         self._budget = batch_tokens
-        self._cache = cache
         self._metrics = metrics
         self._changed = threading.Condition()
-        self._fresh: deque[Job] = deque()  # not tokenized
-        self._partly: deque[Job] = deque()  # tokenized in part: long ones, which let others pass
+        self._untokenized: list[tuple[float, int, Job]] = []  # a heap by turns
         self._ready: dict[ServedEncoder, Ready] = {}
-        self._items: dict[tuple[ServedEncoder, bytes], Item] = {}
-        self._partly_next = False
+        self._texts: dict[tuple[ServedEncoder, tuple[int, ...]], Text] = {}
         self._idle = 0
         self._served = 0  # texts computed or being computed: the clock of turns
         self._numbers = count()
@@ -80,7 +78,7 @@ class Batcher:
         """Whether all threads run."""
         return all(thread.is_alive() for thread in self._threads)
 
-    def submit(
+    def submit(  # noqa: PLR0913 - what a request consists of
         self,
         encoder: ServedEncoder,
         inputs: list[str | list[int]],
@@ -88,16 +86,19 @@ class Batcher:
         *,
         truncate: bool,
         most_tokens: int,
+        prompt_name: str | None = None,
     ) -> Job:
         """Queue a request's inputs (at least one); its future gives `Encoded` or an ApiError.
 
-        Called on the event loop, after `admission.check`.
+        Called on the event loop, after `admission.check`. `prompt_name` names one of the encoder's
+        prompts, which is put before each text; None: its default prompt, if it has one.
         """
-        loop = asyncio.get_running_loop()
-        job = Job(encoder, inputs, names, truncate, most_tokens, loop, loop.create_future())
+        future = asyncio.get_running_loop().create_future()
+        prompt = encoder.prompt(prompt_name)
+        job = Job(encoder, inputs, names, truncate, most_tokens, prompt, future)
         self.admission.enter(job)
         with self._changed:
-            self._fresh.append(job)
+            heapq.heappush(self._untokenized, (-1, next(self._numbers), job))  # before all batches
             self._changed.notify()
         return job
 
@@ -122,109 +123,168 @@ class Batcher:
 
     def _next(self) -> Callable[[], None] | None:
         """What to do next; holds the lock."""
-        self._partly_next = not self._partly_next
-        if self._fresh or (self._partly and (self._partly_next or not self._ready)):
-            return partial(self._tokenize, self._slice(self._fresh or self._partly))
-        while self._ready:
-            encoder = min(self._ready, key=lambda one: self._ready[one].urgency)
-            ready = self._ready[encoder]
-            share = max(_SMALLEST, ready.tokens // (self._idle + 1))
-            batch = ready.take(min(share, self._budget), self._forget)
-            if not ready:
-                del self._ready[encoder]
-            if batch:
-                self._served += len(batch)
-                self._start({job for item in batch for job, _ in item.waiting})
+        while self._untokenized or self._ready:
+            encoder = min(self._ready, key=lambda one: self._ready[one].urgency, default=None)
+            turn = math.inf if encoder is None else self._ready[encoder].urgency[0]
+            if jobs := self._jobs_before(turn):
+                return partial(self._tokenize, jobs)
+            if encoder is not None and (batch := self._batch(encoder)):
                 alone = self._idle == len(self._threads) - 1 and not self._ready
                 return partial(self._compute, encoder, batch, alone=alone)
         return None
 
-    def _start(self, jobs: set[Job]) -> None:
-        now = time.monotonic()
-        for job in jobs:
-            if not job.started:
-                job.started = True
-                self._metrics.queue_seconds.observe(now - job.submitted)
-
-    def _slice(self, queue: deque[Job]) -> list[Job]:
+    def _jobs_before(self, turn: float) -> list[Job]:
         """Jobs to tokenize in one go, about `SLICE` characters; holds the lock."""
         jobs: list[Job] = []
         characters = 0
-        while queue and characters < SLICE:
-            job = queue.popleft()
+        while self._untokenized and self._untokenized[0][0] < turn and characters < SLICE:
+            job = heapq.heappop(self._untokenized)[2]
             if not job.over:
                 jobs.append(job)
-                characters += sum(map(len, job.inputs[len(job.rows) :]))
+                characters += sum(map(len, next_part(job)))
         return jobs
+
+    def _batch(self, encoder: ServedEncoder) -> list[Text]:
+        """The next texts to compute; none if nobody waits for them any more. Holds the lock."""
+        ready = self._ready[encoder]
+        budget = self._budget
+        if self._idle:
+            budget = min(budget, max(_SMALLEST, ready.tokens // (self._idle + 1)))
+        batch = []
+        for text in ready.take(budget):
+            for job, _ in text.wanted_by:
+                job.waiting -= 1
+            if all(job.over for job, _ in text.wanted_by):
+                self._forget(text)
+            else:
+                batch.append(text)
+        if not ready:
+            del self._ready[encoder]
+        self._served += len(batch)
+        jobs = (job for text in batch for job, _ in text.wanted_by if not job.over)
+        for job in dict.fromkeys(jobs):
+            self._start(job)
+            self._let_wait(job, self._served + job.share * PATIENCE)
+        return batch
+
+    def _start(self, job: Job) -> None:
+        if not job.started:
+            job.started = True
+            self._metrics.queue_seconds.observe(time.monotonic() - job.submitted)
 
     def _tokenize(self, jobs: list[Job]) -> None:
         begun = time.perf_counter()
-        for job, outcome in zip(jobs, self._tokenized(jobs), strict=True):
-            if isinstance(outcome, ApiError):
-                answer([(job, outcome)])
-            elif outcome:
+        for job, error in zip(jobs, self._tokenized(jobs), strict=True):
+            if error is not None:
+                answer([(job, error)])
+            elif len(job.rows) == len(job.inputs):
                 self._release(job)
             else:
                 with self._changed:
-                    self._partly.append(job)
+                    turn = self._served + SHARE * PATIENCE
+                    heapq.heappush(self._untokenized, (turn, next(self._numbers), job))
+                    self._changed.notify()
         self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
 
-    def _tokenized(self, jobs: list[Job]) -> list[bool | ApiError]:
+    def _tokenized(self, jobs: list[Job]) -> list[ApiError | None]:
         try:
             return tokenize_some(jobs)
         except Exception as error:
             if len(jobs) > 1:
                 return [outcome for job in jobs for outcome in self._tokenized([job])]
             log.exception("tokenizing failed")
-            return [fault(error)]
+            return [_fault(error)]
 
     def _release(self, job: Job) -> None:
-        """Tokenized: let each text join an equal one, or wait for a batch."""
-        encoder = job.encoder
+        """Tokenized: let its texts wait for batches, those of like length together."""
         job.missing = len(job.rows)
-        job.embeddings = np.empty((len(job.rows), encoder.dimension), np.float32)
-        keys = [np.array(row, np.int32).tobytes() for row in job.rows]
+        job.embeddings = np.empty((len(job.rows), job.encoder.dimension), np.float32)
+        lengths = list(map(len, job.rows))
+        job.share = max(SHARE, self._budget * len(lengths) // sum(lengths))
+        # The longest first, the last of the list, and equally long ones in their order.
+        job.later = sorted(range(len(lengths)), key=lambda index: (lengths[index], -index))
         with self._changed:
-            for place, (row, key) in enumerate(zip(job.rows, keys, strict=True)):
-                known = self._cache.get((encoder.version, key))
-                if known is not None:
-                    job.embeddings[place] = known
-                    job.missing -= 1
-                    continue
-                turn = self._served + place // TURN * TURN * PATIENCE
-                item = self._items.get((encoder, key))
-                if item is None:
-                    item = self._items[encoder, key] = Item((encoder, key), row)
-                item.waiting.append((job, place))
-                if item.taken:
-                    self._start({job})
-                if item.turn is None or (not item.taken and turn < item.turn):
-                    ready = self._ready.setdefault(encoder, Ready())
-                    ready.add(item, turn, next(self._numbers))
+            self._let_wait(job, self._served)
             if self._idle:
                 self._changed.notify_all()
-        if not job.missing:
-            answer([(job, None)])
 
-    def _forget(self, item: Item) -> None:
+    def _let_wait(self, job: Job, turn: int) -> None:
+        """Let as many of a job's texts wait as may; each joins an equal one. Holds the lock."""
+        while job.later and job.waiting < job.share:
+            index = job.later.pop()
+            key = job.encoder, tuple(job.rows[index])
+            text = self._texts.get(key)
+            if text is None:
+                text = self._texts[key] = Text(*key)
+                self._ready.setdefault(job.encoder, Ready()).add(text, turn, next(self._numbers))
+            text.wanted_by.append((job, index))
+            if text.taken:
+                self._start(job)
+            else:
+                job.waiting += 1
+
+    def _forget(self, text: Text) -> None:
         """Nobody may join a text any more; holds the lock."""
-        del self._items[item.key]
+        del self._texts[text.encoder, text.ids]
 
-    def _compute(self, encoder: ServedEncoder, batch: list[Item], *, alone: bool) -> None:
+    def _compute(self, encoder: ServedEncoder, batch: list[Text], *, alone: bool) -> None:
         begun = time.perf_counter()
-        outcomes = compute(encoder, batch, alone=alone)
-        self._metrics.batch([len(item.ids) for item in batch], time.perf_counter() - begun)
+        outcomes = _embeddings(encoder, batch, alone=alone)
+        seconds = time.perf_counter() - begun
+        self._metrics.batch([len(text.ids) for text in batch], seconds)
+        pace = seconds / len(batch) / max(1, len(self._threads))
+        self.admission.seconds_per_text += (pace - self.admission.seconds_per_text) / 8
         answers: list[tuple[Job, ApiError | None]] = []
         with self._changed:
-            for item, outcome in zip(batch, outcomes, strict=True):
-                self._forget(item)
+            for text, outcome in zip(batch, outcomes, strict=True):
+                self._forget(text)
                 if isinstance(outcome, ApiError):
-                    answers += [(job, outcome) for job, _ in item.waiting]
+                    answers += [(job, outcome) for job, _ in text.wanted_by]
                     continue
-                self._cache.put((encoder.version, item.key[1]), outcome)
-                for job, place in item.waiting:
-                    job.embeddings[place] = outcome
+                for job, index in text.wanted_by:
+                    job.embeddings[index] = outcome
                     job.missing -= 1
                     if not job.missing:
                         answers.append((job, None))
         answer(answers)
+
+
+def _embeddings(
+    encoder: ServedEncoder, batch: list[Text], *, alone: bool
+) -> list[Embeddings | ApiError]:
+    """An embedding (D,) for each text; where the whole batch fails, each text is tried by itself.
+
+    `alone`: nothing else is being computed, so all threads may be used.
+    """
+    backend = encoder.backend
+    try:
+        return list(_embed(encoder, batch, backend.embed_alone if alone else backend.embed))
+    except Exception:
+        log.exception("a batch of %d texts failed; each is tried by itself", len(batch))
+        return [_embedding(encoder, text) for text in batch]
+
+
+def _embedding(encoder: ServedEncoder, text: Text) -> Embeddings | ApiError:
+    try:
+        embedding: Embeddings = _embed(encoder, [text], encoder.backend.embed)[0]
+    except Exception as error:
+        log.exception("a text failed by itself")
+        return _fault(error)
+    return embedding
+
+
+def _embed(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embeddings:
+    """(N, D), all finite."""
+    rows = [text.ids for text in batch]
+    found = embed(*pad(rows, encoder.exported.description.padding_id))
+    if not np.isfinite(found).all():
+        raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
+    return found
+
+
+def _fault(error: Exception) -> ApiError:
+    """What the client is told of a fault that is not its own."""
+    kind = type(error).__name__
+    return ApiError(
+        500, "internal_error", f"the encoder failed ({kind}); the server's log has details."
+    )

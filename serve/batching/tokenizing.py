@@ -3,8 +3,7 @@
 Not here: what an input may be at all (contract.py).
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 
 from serve.batching.jobs import Job
 from serve.encoders.registry import ServedEncoder
@@ -14,56 +13,52 @@ from serve.errors import ApiError, invalid, over_limit
 SLICE = 1 << 16
 
 
-def tokenize_some(jobs: Sequence[Job]) -> list[bool | ApiError]:
-    """Tokenize about `SLICE` characters of each job; whether all of it is done now, or its error.
+def tokenize_some(jobs: Sequence[Job]) -> list[ApiError | None]:
+    """Tokenize about `SLICE` characters more of each job; the errors of those that have one.
 
     The texts of all jobs of one encoder go to its tokenizer together: each call of it costs as much
     as a text, and Python's lock.
     """
-    parts = {job: _next_part(job) for job in jobs}
-    rows: dict[Job, Iterator[list[int]]] = {}
+    parts = {job: next_part(job) for job in jobs}
+    errors: dict[Job, ApiError] = {}
     for encoder in {job.encoder for job in jobs}:
-        texts = {
-            job: [one for one in part if isinstance(one, str)]
-            for job, part in parts.items()
-            if job.encoder is encoder
-        }
-        encoded = iter(encoder.tokenizer.encode([one for some in texts.values() for one in some]))
-        rows |= {job: islice(encoded, len(some)) for job, some in texts.items()}
-    return [_outcome(job, parts[job], list(rows[job])) for job in jobs]
+        group = {job: part for job, part in parts.items() if job.encoder is encoder}
+        encoded = iter(
+            encoder.tokenizer.encode(
+                [job.prompt + one for job in group for one in group[job] if isinstance(one, str)]
+            )
+        )
+        for job, part in group.items():
+            rows = [next(encoded) if isinstance(one, str) else one for one in part]
+            try:
+                _extend(job, part, rows)
+            except ApiError as error:
+                errors[job] = error
+    return [errors.get(job) for job in jobs]
 
 
-def _next_part(job: Job) -> list[str | list[int]]:
-    part: list[str | list[int]] = []
+def next_part(job: Job) -> list[str | list[int]]:
+    """The job's next inputs, at least one and about `SLICE` characters."""
+    start = end = len(job.rows)
     characters = 0
-    for one in islice(job.inputs, len(job.rows), None):
-        part.append(one)
-        characters += len(one)
-        if characters >= SLICE:
-            break
-    return part
+    while end < len(job.inputs) and characters < SLICE:
+        characters += len(job.inputs[end])
+        end += 1
+    return job.inputs[start:end]
 
 
-def _outcome(job: Job, part: list[str | list[int]], encoded: list[list[int]]) -> bool | ApiError:
-    try:
-        _extend(job, part, iter(encoded))
-    except ApiError as error:
-        return error
-    return len(job.rows) == len(job.inputs)
-
-
-def _extend(job: Job, part: list[str | list[int]], encoded: Iterator[list[int]]) -> None:
-    """Add a part's token ids to those of its job.
+def _extend(job: Job, part: list[str | list[int]], rows: list[list[int]]) -> None:
+    """Add a part's token ids, special ones included or a client's own, to those of its job.
 
     Raises:
         ApiError: an input cannot be encoded as the request wants it.
     """
-    for index, one in enumerate(part, len(job.rows)):
+    for index, (one, row) in enumerate(zip(part, rows, strict=True), len(job.rows)):
         name = job.names(index)
-        row = next(encoded) if isinstance(one, str) else _complete(job.encoder, one, name)
-        short = _fit(job.encoder, row, name, truncate=job.truncate)
+        whole = row if isinstance(one, str) else _complete(job.encoder, row, name)
+        short = _fit(job.encoder, whole, name, truncate=job.truncate)
         job.rows.append(short)
-        job.truncated.append(len(short) < len(row))
+        job.truncated.append(len(short) < len(whole))
     total = sum(map(len, job.rows))
     if total > job.most_tokens:
         raise over_limit(
@@ -83,7 +78,8 @@ def tokenize(
     Raises:
         ApiError: a text is too long and may not be cut.
     """
-    rows = encoder.tokenizer.encode(texts)
+    prompt = encoder.prompt(None)
+    rows = encoder.tokenizer.encode([prompt + text for text in texts])
     short = [_fit(encoder, row, names(index), truncate=truncate) for index, row in enumerate(rows)]
     return short, [len(cut) < len(row) for cut, row in zip(short, rows, strict=True)]
 

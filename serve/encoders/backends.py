@@ -1,9 +1,8 @@
 """What computes embeddings: OpenVINO, ONNX Runtime or torch, behind one call.
 
 A backend is used only if it gives the golden vectors of the encoder's export: `choose` tries them
-in a fixed order. int8 changes the embeddings, so it is taken only where it is asked for, and
-says what it costs. Not here: how graphs and golden vectors are made (export.py), threads and
-batches (batcher.py).
+in a fixed order. Not here: how graphs and golden vectors are made (export.py), threads and batches
+(batcher.py).
 """
 
 import logging
@@ -15,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, cosines, pad
+from pipeline.encoder.vectors import Embeddings, Ids, cosines, pad
+from serve.encoders.exported import Embed, Exported, ExportError
 from serve.installed import is_installed
 
 log = logging.getLogger("serve.encoders.backends")
 
 # A backend must give each golden vector this nearly (docs/operating.md says so).
 AGREEMENT = 0.9999
-# What int8 must reach to be no bug; its real loss is measured on sentence pairs.
-INT8_AGREEMENT = 0.9
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def choose(exported: Exported, encoder: Path, wanted: str, threads: int) -> Back
         except Exception as error:  # noqa: BLE001 - runtimes raise whatever they like
             reasons.append(f"{name}: {_first_line(error)}")
             continue
-        if agreement >= (INT8_AGREEMENT if name.endswith("int8") else AGREEMENT):
+        if agreement >= AGREEMENT:
             if reasons:
                 log.info("%s: not %s", exported.folder.name, "; ".join(reasons))
             return Backend(name, embed, embed_alone, agreement)
@@ -139,31 +137,28 @@ class _OpenVino:
             self._requests.append(request)
 
 
-def _onnxruntime(file: str) -> Opener:
-    def opened(exported: Exported, _: Path, threads: int) -> tuple[Embed, Embed]:
-        import onnxruntime  # noqa: PLC0415 - optional
+def _onnxruntime(exported: Exported, _: Path, threads: int) -> tuple[Embed, Embed]:
+    import onnxruntime  # noqa: PLC0415 - optional
 
-        def session(threads: int) -> Embed:
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = threads
-            options.inter_op_num_threads = 1
-            options.log_severity_level = 3
-            # Its threads wait for work by spinning, which is fast, but only within a call.
-            options.add_session_config_entry("session.force_spinning_stop", "1")
-            opened = onnxruntime.InferenceSession(
-                str(exported.folder / file), options, providers=["CPUExecutionProvider"]
-            )
+    def session(threads: int) -> Embed:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Its threads wait for work by spinning, which is fast, but only within a call.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        opened = onnxruntime.InferenceSession(
+            str(exported.folder / "graph.onnx"), options, providers=["CPUExecutionProvider"]
+        )
 
-            def embed(ids: Ids, mask: Ids) -> Embeddings:
-                (found,) = opened.run(None, {"input_ids": ids, "attention_mask": mask})
-                return np.asarray(found, np.float32)
+        def embed(ids: Ids, mask: Ids) -> Embeddings:
+            (found,) = opened.run(None, {"input_ids": ids, "attention_mask": mask})
+            return np.asarray(found, np.float32)
 
-            return embed
+        return embed
 
-        each = session(1)
-        return each, each if threads == 1 else session(threads)
-
-    return opened
+    each = session(1)
+    return each, each if threads == 1 else session(threads)
 
 
 def _torch(_: Exported, encoder: Path, __: int) -> tuple[Embed, Embed]:
@@ -179,9 +174,8 @@ def _torch(_: Exported, encoder: Path, __: int) -> tuple[Embed, Embed]:
 BACKENDS: dict[str, Opener] = {
     "openvino-bf16": _openvino("bf16"),
     "openvino-f32": _openvino("f32"),
-    "onnxruntime-f32": _onnxruntime("graph.onnx"),
+    "onnxruntime-f32": _onnxruntime,
     "torch-f32": _torch,
-    "onnxruntime-int8": _onnxruntime("graph.int8.onnx"),
 }
 # In float32 the two runtimes are equally fast on batches; on single texts of changing lengths, ONNX
 # Runtime is a quarter faster and its memory stays where it is.

@@ -29,6 +29,8 @@ def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
         "max_length": description.max_length,
         "pooling": description.pooling,
         "normalized": description.normalise,
+        "prompts": description.prompts,
+        "default_prompt": description.default_prompt,
         "objective": record.get("objective"),
         "hyperparameters": record.get("hyperparameters"),
         "seed": record.get("seed"),
@@ -41,9 +43,6 @@ def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
         "cosine_quantiles": measured.get("cosine_quantiles"),
         "backend": encoder.backend.name,
         "agreement": round(encoder.backend.agreement, 6),
-        "int8": _read(encoder.exported.folder / "int8.json")
-        if encoder.backend.name.endswith("int8")
-        else None,
     }
 
 

@@ -15,12 +15,13 @@ import numpy as np
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import replacing
-from serve.encoders.exported import Description, Exported, ExportError, Golden, pad
+from serve.encoders.exported import Description, Exported, ExportError, Golden
 from serve.encoders.golden import TEXTS
-from serve.encoders.torch_backend import Pooled
+from serve.encoders.torch_backend import Pooled, load_encoder
 
 # Of the standard that both runtimes read.
 _OPSET = 18
@@ -41,7 +42,7 @@ def export(encoder: Path, place: Path) -> Path:
     except ExportError:
         place.mkdir(parents=True, exist_ok=True)
         with replacing(target) as unfinished:
-            _write(SentenceEncoder.load(encoder, "cpu"), encoder, unfinished)
+            _write(load_encoder(encoder), encoder, unfinished)
     return target
 
 
@@ -52,8 +53,9 @@ def _write(encoder: SentenceEncoder, source: Path, folder: Path) -> None:
         max_length=int(encoder.layout.max_length or 0),
         pooling=encoder.layout.pooling,
         normalise=encoder.layout.normalize,
-        lower_case=encoder.layout.lower_case,
         padding_id=int(encoder.tokenizer.pad_token_id),
+        prompts=dict(encoder.layout.prompts),
+        default_prompt=encoder.layout.default_prompt,
     )
     exported = Exported(folder, description)
     backend = encoder.tokenizer.backend_tokenizer
@@ -122,20 +124,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m serve.encoders.export", description=__doc__)
     parser.add_argument("encoders", nargs="+", type=Path, help="sentence-transformers folders")
     parser.add_argument("--out", type=Path, required=True, help="folder of exports")
-    parser.add_argument(
-        "--int8-data", type=Path, help="also 8-bit; this table of graded pairs tells its loss"
-    )
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)  # the service loads beside it what is exported already
     failed = 0
     for encoder in options.encoders:
         try:
             target = export(encoder, options.out)
-            if options.int8_data is not None:
-                from serve.encoders.int8 import quantise  # noqa: PLC0415 - brings onnxruntime
-
-                quantise(Exported.load(target), options.int8_data)
-        except (ValueError, OSError) as error:  # encoder, export or data
+        except (ValueError, OSError) as error:  # encoder or export
             print(f"{encoder}: {error}", file=sys.stderr)
             failed = 1
         else:

@@ -1,7 +1,6 @@
 """An exported encoder: all that serving needs, in one folder, so that it needs no torch.
 
     graph.onnx       token ids and mask (N, L) -> pooled, not normalized embeddings (N, D)
-    graph.int8.onnx  the same with 8-bit weights, where that was asked for
     tokenizer.json   as the encoder's own
     golden.npz       token ids and the embeddings that torch computes for them in float32
     export.json      the rest: `Description`
@@ -17,15 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pipeline.encoder.vectors import Embeddings, Ids
 from serve.encoders.text import TextTokenizer
 
 # Counts up when the files or their meaning change, so that older exports are made again.
-FORMAT = 1
+FORMAT = 2
 
-Ids = npt.NDArray[np.int64]
-Embeddings = npt.NDArray[np.float32]
 # Token ids and mask, both (N, L) -> pooled embeddings (N, D). May be called from several threads.
 Embed = Callable[[Ids, Ids], Embeddings]
 
@@ -42,10 +39,11 @@ class Description:
         dimension: D.
         dimensions: lengths to which embeddings may be cut, D included.
         max_length: tokens, special ones included, after which a text is cut.
-        pooling: `cls`, `mean` or `max`.
+        pooling: such as `mean`, or several together, `cls+mean`.
         normalise: whether the encoder's own modules scale embeddings to length one.
-        lower_case: whether text is lower-cased before the tokenizer sees it.
         padding_id: the id at places that the mask leaves out.
+        prompts: texts that may be put before a text, by name.
+        default_prompt: the name of the one that is, unless another one is asked for.
     """
 
     dimension: int
@@ -53,8 +51,9 @@ class Description:
     max_length: int
     pooling: str
     normalise: bool
-    lower_case: bool
     padding_id: int
+    prompts: dict[str, str]
+    default_prompt: str | None
 
 
 @dataclass(frozen=True)
@@ -115,25 +114,4 @@ class Exported:
 
     def tokenizer(self) -> TextTokenizer:
         """The tokenizer, read anew."""
-        return TextTokenizer.load(
-            self.folder / "tokenizer.json",
-            self.description.max_length,
-            lower_case=self.description.lower_case,
-        )
-
-
-def pad(rows: list[list[int]], padding_id: int) -> tuple[Ids, Ids]:
-    """Token lists -> ids and mask, both (N, longest)."""
-    longest = max(map(len, rows))
-    ids = np.full((len(rows), longest), padding_id, np.int64)
-    mask = np.zeros((len(rows), longest), np.int64)
-    for index, row in enumerate(rows):
-        ids[index, : len(row)] = row
-        mask[index, : len(row)] = 1
-    return ids, mask
-
-
-def cosines(first: Embeddings, second: Embeddings) -> Embeddings:
-    """Row by row, (N,)."""
-    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    return np.asarray((first * second).sum(axis=1) / np.maximum(norms, 1e-12), np.float32)
+        return TextTokenizer.load(self.folder / "tokenizer.json", self.description.max_length)

@@ -24,23 +24,21 @@ _SECONDS = 0.2
 
 
 def export_missing(
-    encoders: Mapping[str, Path], place: Path, int8_data: str | None, stop: threading.Event
+    encoders: Mapping[str, Path], place: Path, stop: threading.Event
 ) -> Iterator[tuple[str, str]]:
     """Export encoders that lack one, one after another in one process.
 
     Args:
         encoders: id -> folder.
         place: folder of exports.
-        int8_data: table of graded pairs, if 8-bit graphs are wanted too.
         stop: ends a running export when it is set.
 
     Yields:
         Each id as soon as its export is there or cannot be made, with the reason why not.
     """
-    int8 = int8_data is not None
     missing = {}
     for name, folder in encoders.items():
-        if _there(folder, place, int8=int8):
+        if _there(folder, place):
             yield name, ""
         else:
             missing[name] = folder
@@ -54,14 +52,14 @@ def export_missing(
         yield from dict.fromkeys(missing, reason).items()
         return
     log.info("exporting %d encoders, once", len(missing))
-    process = _start(missing.values(), place, int8_data)
+    process = _start(missing.values(), place)
     lines = None  # what it says on standard error, when it has ended
     try:
         for name, folder in missing.items():
             exported = _export_of(folder, place)  # once, as it hashes the whole folder
-            while lines is None and exported and not _is_whole(exported, int8=int8):
+            while lines is None and exported and not _is_whole(exported):
                 lines = _wait(process, stop)
-            if lines is None or _there(folder, place, int8=int8):
+            if lines is None or _there(folder, place):
                 yield name, ""
             else:
                 yield name, _reason(folder, lines)
@@ -70,10 +68,9 @@ def export_missing(
         process.communicate()
 
 
-def _start(encoders: Iterable[Path], place: Path, int8_data: str | None) -> "subprocess.Popen[str]":
+def _start(encoders: Iterable[Path], place: Path) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "serve.encoders.export", *map(str, encoders)]
     command += ["--out", str(place)]
-    command += [] if int8_data is None else ["--int8-data", int8_data]
     paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(  # noqa: S603 - our own module
         command,
@@ -103,10 +100,10 @@ def _reason(encoder: Path, lines: list[str]) -> str:
     )
 
 
-def _there(encoder: Path, place: Path, *, int8: bool) -> bool:
+def _there(encoder: Path, place: Path) -> bool:
     """Whether an encoder is exported; one whose folder is gone or unreadable needs no export."""
     exported = _export_of(encoder, place)
-    return exported is None or _is_whole(exported, int8=int8) or not encoder.is_dir()
+    return exported is None or _is_whole(exported) or not encoder.is_dir()
 
 
 def _export_of(encoder: Path, place: Path) -> Path | None:
@@ -117,9 +114,9 @@ def _export_of(encoder: Path, place: Path) -> Path | None:
         return None
 
 
-def _is_whole(exported: Path, *, int8: bool) -> bool:
+def _is_whole(exported: Path) -> bool:
     try:
         Exported.load(exported)
     except ExportError:
         return False
-    return not int8 or (exported / "int8.json").is_file()
+    return True

@@ -49,6 +49,21 @@ class ServedEncoder:
         """D."""
         return self.exported.description.dimension
 
+    @property
+    def prompts(self) -> dict[str, str]:
+        """Texts that may be put before a text, by name."""
+        return self.exported.description.prompts
+
+    @property
+    def default_prompt(self) -> str | None:
+        """The name of the prompt that is put before a text unless another one is asked for."""
+        return self.exported.description.default_prompt
+
+    def prompt(self, name: str | None) -> str:
+        """What is put before a text; `name` is one of `prompts`, or None for the default."""
+        name = self.default_prompt if name is None else name
+        return "" if name is None else self.prompts[name]
+
 
 class Registry:
     """The served encoders by id; `encoders` is replaced as a whole, never changed.
@@ -108,10 +123,7 @@ class Registry:
             if signature != self._seen.get(name) or name in again:
                 self._seen[name] = signature
                 changed[name] = folder
-        int8 = self._params.backend == "onnxruntime-int8"
-        place = Path(self._params.exported)
-        int8_data = self._params.int8_data if int8 else None
-        for name, reason in export_missing(changed, place, int8_data, self._stop):
+        for name, reason in export_missing(changed, Path(self._params.exported), self._stop):
             if self._stop.is_set():
                 return
             try:
@@ -158,6 +170,14 @@ class Registry:
             self._metrics.encoders.remove(name, old.version, old.backend.name)
         self._metrics.encoders.labels(name, version, backend.name).set(1)
         self._metrics.reloads.labels("loaded").inc()
+        if not (folder / "modules.json").is_file():
+            log.warning(
+                "encoder %s: %s has no modules.json, so its token states are pooled by %s, as "
+                "sentence-transformers does",
+                name,
+                folder,
+                exported.description.pooling,
+            )
         log.info(
             "encoder %s %s: %s, cosine %.6f to torch, %.1f s",
             name,

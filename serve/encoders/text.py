@@ -19,19 +19,17 @@ class TextTokenizer:
     Attributes:
         tokenizer: neither cuts nor pads.
         max_length: tokens, special ones included, after which a text is cut.
-        lower_case: whether text is lower-cased first.
         head: special ids before a text.
         tail: special ids behind it.
     """
 
     tokenizer: Tokenizer
     max_length: int
-    lower_case: bool
     head: tuple[int, ...]
     tail: tuple[int, ...]
 
     @classmethod
-    def load(cls, file: Path, max_length: int, *, lower_case: bool) -> "TextTokenizer":
+    def load(cls, file: Path, max_length: int) -> "TextTokenizer":
         """Read tokenizer.json."""
         tokenizer = Tokenizer.from_file(str(file))
         tokenizer.no_truncation()
@@ -41,7 +39,7 @@ class TextTokenizer:
         behind = probe.special_tokens_mask[::-1].index(0)
         ids = probe.ids
         head, tail = tuple(ids[:inside]), tuple(ids[len(ids) - behind :])
-        return cls(tokenizer, max_length, lower_case, head, tail)
+        return cls(tokenizer, max_length, head, tail)
 
     @cached_property
     def vocabulary(self) -> int:
@@ -50,8 +48,7 @@ class TextTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of whole texts, special ones included, nothing cut."""
-        texts = [text.lower() for text in texts] if self.lower_case else list(texts)
-        return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts)]
+        return [encoding.ids for encoding in self.tokenizer.encode_batch_fast(list(texts))]
 
     def complete(self, ids: list[int]) -> list[int]:
         """A client's ids with the special tokens around them; unchanged if they have them."""

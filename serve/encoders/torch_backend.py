@@ -1,4 +1,4 @@
-"""The backend that needs no export: torch in float32, one thread a call.
+"""Encoders in torch: the backend that needs no export, in float32 and one thread a call.
 
 Apart from backends.py, since importing it brings torch.
 """
@@ -8,28 +8,38 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from pipeline.encoder.encoder import SentenceEncoder, pool
-from serve.encoders.exported import Embed, Embeddings, Ids
+from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import plain_pooling
+from pipeline.encoder.vectors import Embeddings, Ids
+from serve.encoders.exported import Embed
+
+
+def load_encoder(folder: Path) -> SentenceEncoder:
+    """An encoder as sentence-transformers reads it, on the CPU.
+
+    Raises:
+        InputError: the folder is no encoder.
+    """
+    return SentenceEncoder.load(folder, "cpu", plain_pooling(folder))
 
 
 class Pooled(torch.nn.Module):
-    """Token ids and mask (N, L) -> pooled embeddings (N, D), before any normalization."""
+    """Token ids and mask (N, L) -> embeddings (N, D), before any normalization."""
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         super().__init__()
-        self.model = encoder.model
-        self.pooling = encoder.layout.pooling
+        self.model, self.dense = encoder.model, encoder.dense  # for eval() and the exporter
+        self.encoder = encoder
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """See the class."""
-        hidden = self.model(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return pool(hidden, attention_mask, self.pooling)
+        return self.encoder.embed(input_ids, attention_mask)
 
 
 def open_torch(encoder: Path) -> Embed:
     """Load an encoder's folder as a backend."""
     torch.set_num_threads(1)  # each calling thread computes its own batch
-    model = Pooled(SentenceEncoder.load(encoder, "cpu"))
+    model = Pooled(load_encoder(encoder))
 
     @torch.inference_mode()
     def embed(ids: Ids, mask: Ids) -> Embeddings:

@@ -90,7 +90,7 @@ def test_a_plain_folder_is_pooled_as_asked_and_another_decides_itself(
     for encoder, pooling in ((tiny_bert, "mean"), (own, "max")):
         output = tmp_path / f"{pooling}.npy"
         assert embed(source, output, encoder, "--pooling", "mean") == 0
-        expected = SentenceEncoder.load(tiny_bert, "cpu", pooling).encode(SENTENCES)  # type: ignore[arg-type]
+        expected = SentenceEncoder.load(tiny_bert, "cpu", pooling).encode(SENTENCES)
         assert np.abs(np.load(output) - expected).max() < 1e-5
 
 

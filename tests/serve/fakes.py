@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from serve.encoders.backends import Backend
-from serve.encoders.exported import Description, Embed, Embeddings, Exported, Ids
+from serve.encoders.exported import Description, Embed, Exported
 from serve.encoders.registry import ServedEncoder
 from serve.encoders.text import TextTokenizer
+
+if TYPE_CHECKING:
+    from pipeline.encoder.vectors import Embeddings, Ids
 
 Row = tuple[int, ...]
 HEAD, TAIL, WORDS = 1, 2, 100  # special ids of fake encoders, and the size of their vocabulary
@@ -84,11 +88,15 @@ def fake_tokenizer(max_length: int = 16) -> TextTokenizer:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", HEAD), ("[SEP]", TAIL)]
     )
-    return TextTokenizer(tokenizer, max_length, lower_case=False, head=(HEAD,), tail=(TAIL,))
+    return TextTokenizer(tokenizer, max_length, head=(HEAD,), tail=(TAIL,))
 
 
 def served(
-    backend: Embed, name: str = "fake", max_length: int = 16, alone: Embed | None = None
+    backend: Embed,
+    name: str = "fake",
+    max_length: int = 16,
+    alone: Embed | None = None,
+    default_prompt: str | None = None,
 ) -> ServedEncoder:
     """An encoder that was never exported; `alone` computes what nothing is computed beside."""
     description = Description(
@@ -97,8 +105,9 @@ def served(
         max_length=max_length,
         pooling="mean",
         normalise=False,
-        lower_case=False,
         padding_id=0,
+        prompts={"query": f"{words(90)} ", "passage": f"{words(91)} "},
+        default_prompt=default_prompt,
     )
     nowhere = Path(NOWHERE)
     exported = Exported(nowhere, description)

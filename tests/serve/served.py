@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, settings
 
 from serve.api.app import create_api
 from serve.batching.batcher import Batcher
-from serve.batching.cache import EmbeddingCache
 from serve.engine import Engine
 from serve.metrics import Metrics
 from serve.settings import LimitParams, ServeParams, load
@@ -51,7 +50,6 @@ PARAMS = _GIVEN.model_copy(
         "exported": NOWHERE,
         "metrics": NOWHERE,
         "results": f"{NOWHERE}/comparison.json",
-        "int8_data": NOWHERE,
         "threads": 2,
         "batch_tokens": 128,
         "reload_seconds": 0.0,
@@ -66,11 +64,10 @@ def limits(**changes: Any) -> LimitParams:
 
 @contextmanager
 def batching(
-    params: LimitParams = LIMITS, *, threads: int = 2, budget: int = 64, cache: int = 0
+    params: LimitParams = LIMITS, *, threads: int = 2, budget: int = 64
 ) -> Iterator[Batcher]:
     """A batcher; without threads, `step` does its work."""
-    metrics = Metrics()
-    batcher = Batcher(params, threads, budget, EmbeddingCache(cache, metrics), metrics)
+    batcher = Batcher(params, threads, budget, Metrics())
     try:
         yield batcher
     finally:
@@ -84,6 +81,7 @@ def submit(
     *,
     truncate: bool = True,
     most_tokens: int = 10**6,
+    prompt_name: str | None = None,
 ) -> Job:
     """As the routes do it."""
     batcher.admission.check(len(inputs))
@@ -93,6 +91,7 @@ def submit(
         lambda index: f"input[{index}]",
         truncate=truncate,
         most_tokens=most_tokens,
+        prompt_name=prompt_name,
     )
 
 
@@ -120,7 +119,7 @@ async def finish(batcher: Batcher) -> None:
 
 def left(batcher: Batcher) -> list[object]:
     """What a batcher still holds; nothing when every request has ended."""
-    tables = (batcher._fresh, batcher._partly, batcher._ready, batcher._items)
+    tables = (batcher._untokenized, batcher._ready, batcher._texts)
     return [*(table for table in tables if table), *([batcher.admission] * batcher.admission.texts)]
 
 

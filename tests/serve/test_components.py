@@ -155,7 +155,7 @@ class TestDropout:
     ) -> None:
         loads = []
 
-        def load(folder: Path, device: str) -> SentenceEncoder:
+        def load(folder: Path, device: str, _: str) -> SentenceEncoder:
             loads.append(folder)
             return reader.reference
 

@@ -144,7 +144,7 @@ class TestExportMissing:
         """And who does not wait for the others ends their exports."""
         (encoder / "README.md").write_text("another version", encoding="utf-8")
         both = {"bert": bert.folder, "new": encoder}
-        first = next(iter(export_missing(both, tmp_path, None, threading.Event())))
+        first = next(iter(export_missing(both, tmp_path, threading.Event())))
         assert first == ("bert", "")
         assert (tmp_path / bert.served.version / "graph.onnx").is_file()
 
@@ -164,4 +164,4 @@ def export_all(
     stop = threading.Event()
     if stopping:
         stop.set()
-    return list(export_missing(encoders, place, None, stop))
+    return list(export_missing(encoders, place, stop))

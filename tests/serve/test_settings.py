@@ -63,7 +63,6 @@ def test_the_service_needs_no_other_section(tmp_path: Path) -> None:
         ({"threads": 1.5}, "serve.threads: expected a whole number or null, got 1.5"),
         ({"threads": True}, "serve.threads: expected a whole number or null, got True"),
         ({"batch_tokens": 8}, "serve.batch_tokens: 8 is out of range; it must be at least 16"),
-        ({"cache_embeddings": -1}, "serve.cache_embeddings: -1 is out of range"),
         ({"reload_seconds": float("inf")}, "serve.reload_seconds: inf is out of range"),
         ({"reload_seconds": float("nan")}, "serve.reload_seconds: nan is out of range"),
         ({"reload_seconds": "3e-5"}, "which YAML reads as text: write 3.0e-05"),

@@ -97,7 +97,6 @@ def test_a_card_is_openais_model_object_and_tells_how_it_computes(told: Api, ber
     assert (content["max_length"], content["pooling"]) == (64, "mean")
     assert content["normalized"] is False
     assert content["agreement"] == pytest.approx(1, abs=1e-5)
-    assert content["int8"] is None
 
 
 def test_a_card_tells_how_the_encoder_was_trained(told: Api) -> None:
@@ -203,15 +202,3 @@ def test_results_are_the_pipelines_as_they_are_now(site: Site, told: Api) -> Non
 def test_numbers_that_json_does_not_know_are_null(site: Site, told: Api) -> None:
     site.results.write_text('{"mean": NaN}', encoding="utf-8")
     assert told.get("/v1/results").json()["mean"] is None
-
-
-def test_the_loss_of_8_bit_is_told_with_the_backend_that_has_it(site: Site, bert: Tiny) -> None:
-    site.trained.exported.folder.joinpath("int8.json").write_text('{"loss": 0.5}', encoding="utf-8")
-    short = replace(bert.served.backend, name="onnxruntime-int8")
-    encoders = (replace(site.trained, id="short", backend=short), site.trained)
-    try:
-        with running(*encoders, params=site.params) as engine:
-            assert card(Api(engine), "short")["int8"] == {"loss": 0.5}
-            assert card(Api(engine))["int8"] is None
-    finally:
-        site.trained.exported.folder.joinpath("int8.json").unlink()

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.errors import ApiError
-from serve.metrics import Metrics
 from tests.serve.fakes import Fake, served
 from tests.serve.served import PROPERTY, batching, finish, left, limits, submit, until
 
@@ -103,17 +102,14 @@ def test_a_request_behind_a_blocked_backend_is_refused_in_time() -> None:
     asyncio.run(main())
 
 
-def test_retry_after_is_what_the_queue_takes_at_the_rate_of_late(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Batches of 10 texts, one a second: 35 texts take 3.5 seconds, 10000 longer than is said."""
-    seconds = iter(range(100))
-    monkeypatch.setattr("serve.metrics.time.monotonic", lambda: float(next(seconds)))
-    metrics = Metrics()
-    assert metrics.seconds_for(10_000) == 1
-    for _ in range(10):
-        metrics.batch([3] * 10, 0.5)
-    said = metrics.seconds_for(35)
-    assert 3 <= said <= 4
-    assert metrics.seconds_for(10_000) == 60
-    assert metrics.seconds_for(0) == 1
+def test_retry_after_is_what_the_queue_takes_at_the_pace_of_late() -> None:
+    async def main() -> None:
+        with batching(limits(queue_texts=40), threads=0) as batcher:
+            submit(batcher, served(Fake()), [[5]] * 40)
+            for pace, seconds in ((0.0, "1"), (0.1, "4"), (10.0, "60")):
+                batcher.admission.seconds_per_text = pace
+                assert full(batcher, 1).headers["Retry-After"] == seconds
+            await finish(batcher)
+            assert batcher.admission.seconds_per_text < 10
+
+    asyncio.run(main())

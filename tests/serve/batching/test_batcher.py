@@ -6,11 +6,10 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.serve.fakes import WORDS, Fake, row, served, words
+from tests.serve.fakes import Fake, row, served, words
 from tests.serve.served import (
     PROPERTY,
     assert_right,
@@ -41,17 +40,12 @@ def inputs(request: Sequence[Numbers]) -> list[str | list[int]]:
 
 
 @PROPERTY
-@given(
-    asked=requests,
-    threads=st.integers(1, 3),
-    budget=st.integers(1, 40),
-    cache=st.integers(0, 3),
-)
+@given(asked=requests, threads=st.integers(1, 3), budget=st.integers(1, 40))
 def test_concurrent_requests_get_their_single_results(
-    asked: list[list[Numbers]], threads: int, budget: int, cache: int
+    asked: list[list[Numbers]], threads: int, budget: int
 ) -> None:
     async def main() -> None:
-        with batching(threads=threads, budget=budget, cache=cache) as batcher:
+        with batching(threads=threads, budget=budget) as batcher:
             encoder = served(Fake())
             jobs = [submit(batcher, encoder, inputs(request)) for request in asked]
             found = await asyncio.gather(*(job.future for job in jobs))
@@ -91,8 +85,7 @@ def test_whatever_comes_and_leaves_in_whatever_order_nothing_is_left_or_wrong(
     """Requests come, leave, and work goes on, one thing at a time, as drawn."""
 
     async def main() -> None:
-        budget, cache = data.draw(st.integers(1, 40)), data.draw(st.integers(0, 3))
-        with batching(threads=0, budget=budget, cache=cache) as batcher:
+        with batching(threads=0, budget=data.draw(st.integers(1, 40))) as batcher:
             encoder = served(Fake())
             jobs = []
             for request in asked:
@@ -200,34 +193,5 @@ def test_a_text_of_much_other_length_waits_for_its_like() -> None:
             await finish(batcher)
         lengths = sorted([len(one) for one in batch] for batch in fake.batches)
         assert lengths == [[20] * 5, [400]]
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize("size", [1, WORDS])
-def test_a_kept_embedding_is_not_computed_again(size: int) -> None:
-    async def main() -> None:
-        fake = Fake()
-        encoder = served(fake)
-        with batching(threads=0, cache=size) as batcher:
-            for _ in range(2):
-                job = submit(batcher, encoder, [[5], [5]])
-                await finish(batcher)
-                assert_right(job.future.result(), [[5], [5]])
-            assert not left(batcher)
-        assert fake.computed == [row(5)]
-
-    asyncio.run(main())
-
-
-def test_what_was_used_last_is_kept() -> None:
-    async def main() -> None:
-        fake = Fake()
-        encoder = served(fake)
-        with batching(threads=0, cache=2) as batcher:
-            for number in (5, 6, 5, 7, 5, 6):
-                submit(batcher, encoder, [[number]])
-                await finish(batcher)
-        assert fake.computed == [row(5), row(6), row(7), row(6)]
 
     asyncio.run(main())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.errors import ApiError
-from tests.serve.fakes import HEAD, TAIL, WORDS, Fake, fake_tokenizer, served, words
+from tests.serve.fakes import HEAD, TAIL, WORDS, Fake, Row, fake_tokenizer, row, served, words
 from tests.serve.served import PROPERTY, batching, finish, submit
 
 if TYPE_CHECKING:
@@ -106,3 +106,26 @@ def test_more_tokens_than_the_limit_are_refused_with_their_number() -> None:
 
 def test_what_is_cut_off_does_not_count_against_the_limit() -> None:
     assert encode(Fake(), [LONG], most=16).truncated == [True]
+
+
+@pytest.mark.parametrize(
+    ("default", "name", "first"),
+    [
+        (None, None, row(5)),
+        (None, "query", row(90, 5)),
+        ("query", None, row(90, 5)),
+        ("query", "passage", row(91, 5)),
+    ],
+)
+def test_a_prompt_is_put_before_texts_and_not_before_ids(
+    default: str | None, name: str | None, first: Row
+) -> None:
+    async def main() -> None:
+        fake = Fake()
+        with batching(threads=0) as batcher:
+            encoder = served(fake, default_prompt=default)
+            submit(batcher, encoder, [words(5), [6]], prompt_name=name)
+            await finish(batcher)
+        assert set(fake.computed) == {first, row(6)}
+
+    asyncio.run(main())

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pipeline.encoder.vectors import Embeddings, Ids, pad
 from serve import installed
 from serve.encoders.backends import AGREEMENT, AUTOMATIC, BACKENDS, choose
-from serve.encoders.exported import Embed, Embeddings, Exported, ExportError, Ids, pad
+from serve.encoders.exported import Embed, Exported, ExportError
 from serve.encoders.golden import TEXTS
 from tests.serve.served import PROPERTY
 from tests.tiny import corpus

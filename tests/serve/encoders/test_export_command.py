@@ -69,17 +69,6 @@ def test_so_they_are_where_torch_cannot_export_one(
     assert complaint.count("\n") == 1
 
 
-def test_absent_data_for_8_bit_are_one_sentence_and_status_1(
-    bert: Tiny, exports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    wrong = ["--int8-data", str(tmp_path / "nowhere")]
-    copied = Path(shutil.copytree(bert.exported.folder, tmp_path / bert.exported.folder.name))
-    assert main([str(bert.folder), "--out", str(copied.parent), *wrong]) == 1
-    _, complaint = capsys.readouterr()
-    assert complaint.startswith(f"{bert.folder}: ")
-    assert "nowhere" in complaint
-
-
 def test_a_place_that_cannot_be_written_is_one_sentence_and_status_1(
     bert: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,7 +105,7 @@ def test_ids_are_completed_unless_they_have_both_ends(ids: list[int], completed:
 def test_other_special_tokens_are_completed_too(
     special: Special, ids: list[int], completed: list[int]
 ) -> None:
-    tokenizer = TextTokenizer(fake_tokenizer().tokenizer, 16, False, *special)
+    tokenizer = TextTokenizer(fake_tokenizer().tokenizer, 16, *special)
     assert tokenizer.complete(ids) == completed
 
 
@@ -131,14 +131,6 @@ def test_tokens_are_shown_as_the_vocabulary_writes_them(reader: Tiny) -> None:
     assert [tokenizer.token(token) for token in ids] == expected
 
 
-def test_text_is_lower_cased_where_the_encoder_says_so(reader: Tiny) -> None:
-    file = reader.exported.folder / "tokenizer.json"
-    lower, whole = (TextTokenizer.load(file, LONGEST, lower_case=case) for case in (True, False))
-    assert lower.encode(["The House"]) == whole.encode(["the house"])
-    same = whole.encode(["The House"]) == whole.encode(["the house"])
-    assert same == (reader.folder.name == "bert")  # whose tokenizer does so itself
-
-
 def test_a_tokenizer_file_that_cuts_and_pads_does_neither_here(
     reader: Tiny, tmp_path: Path
 ) -> None:
@@ -146,6 +138,6 @@ def test_a_tokenizer_file_that_cuts_and_pads_does_neither_here(
     tokenizer.enable_truncation(4)
     tokenizer.enable_padding(length=9)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    served = TextTokenizer.load(tmp_path / "tokenizer.json", LONGEST, lower_case=False)
+    served = TextTokenizer.load(tmp_path / "tokenizer.json", LONGEST)
     some = ["a", "the house by the river and the hill"]
     assert served.encode(some) == reader.served.tokenizer.encode(some)
