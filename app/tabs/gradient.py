@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from app import sample
 from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
-from app.client import Components
+from app.client import Change, Components
 from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice, read_lines
 from app.statistics import Values
 
@@ -133,7 +133,7 @@ class GradientTab:
         chosen = dict(zip((name for name, *_ in _SLIDERS), values, strict=True))
         found = [self._components(name, cards.get(name, {}), body, chosen, key) for name in names]
         settings = "".join(
-            _settings(place, one)
+            _settings(place, name, one)
             + cut_note(one["truncated"], name, cards.get(name, {}).get("max_length", 0))
             for place, name, one in zip(("first", "second"), names, found, strict=True)
         )
@@ -185,25 +185,25 @@ _TITLES = {
 def _anchors(
     kind: Literal["dissipation", "ratio"],
     names: Sequence[str],
-    found: Sequence[Mapping[str, Any]],
+    found: Sequence[Components],
     sentences: Sequence[str],
 ) -> go.Figure:
     first, second = (np.array(one[kind], float) for one in found)
     return anchor_chart(kind, names, first, second, sentences)
 
 
-def _both(cosines: Mapping[str, Any]) -> tuple[Values, Values]:
+def _both(cosines: Change) -> tuple[Values, Values]:
     """Before and after."""
     return np.array(cosines["before"], float), np.array(cosines["after"], float)
 
 
-def _settings(place: str, found: Mapping[str, Any]) -> str:
-    values = ", ".join(f"{name} {value}" for name, value in found["hyperparameters"].items())
-    before = np.mean(found["step"]["positive"]["before"])
-    after = np.mean(found["step"]["positive"]["after"])
+def _settings(place: str, name: str, found: Components) -> str:
+    values = ", ".join(f"{key} {value}" for key, value in found["hyperparameters"].items())
+    before, after = (cosines.mean() for cosines in _both(found["step"]["positive"]))
+    nearer = f"{after:.3f}" if np.isfinite(after) else "no finite number"
     return (
-        f'<section class="score {place}"><h3>{html.escape(found["model"])}</h3>'
+        f'<section class="score {place}"><h3>{html.escape(name)}</h3>'
         f'<p class="objective">{html.escape(found["objective"])}: {html.escape(values)}</p>'
         f"<p>The step takes the anchors' mean similarity to their positives from {before:.3f} to "
-        f"<strong>{after:.3f}</strong>.</p></section>"
+        f"<strong>{nearer}</strong>.</p></section>"
     )

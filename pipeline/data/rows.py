@@ -114,7 +114,7 @@ def _rows(path: Path, column: str, option: str) -> Iterator[str | None]:
             case "jsonl":
                 yield from _json_lines(lines, column, option)
             case kind:
-                yield from _cells(lines, "," if kind == "csv" else "\t", column, option)
+                yield from _cells(lines, kind, column, option)
 
 
 def _open(path: Path, packed: str | None) -> BinaryIO:
@@ -162,12 +162,19 @@ def _json_lines(lines: Iterator[str], column: str, option: str) -> Iterator[str 
         yield _sentence(record[column], f"line {number}", column)
 
 
-def _cells(lines: Iterator[str], delimiter: str, column: str, option: str) -> Iterator[str]:
-    """A table's column; cells may be quoted as spreadsheets do, and then hold newlines."""
+def _cells(lines: Iterator[str], kind: str, column: str, option: str) -> Iterator[str]:
+    """A table's column.
+
+    Cells of csv may be quoted as spreadsheets do, and then hold newlines. In tsv tabs end cells,
+    and nothing is quoted: many sentences begin with a quotation mark.
+    """
     csv.field_size_limit(_LONGEST_CELL)
     # A lone "\r" ends a row to `csv`. No line holds a NUL, so that one can stand for it.
     guarded = (_LONE_RETURN.sub("\0", line) if "\r" in line else line for line in lines)
-    reader = csv.reader(guarded, delimiter=delimiter, strict=True)
+    if kind == "csv":
+        reader = csv.reader(guarded, strict=True)
+    else:
+        reader = csv.reader(guarded, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
     first = 1  # line of a record
     try:
         header = next(reader, [])
