@@ -121,6 +121,21 @@ def test_embeddings_have_length_one_unless_the_request_says_otherwise(
 
 
 @pytest.mark.parametrize("normalize", [None, True, False])
+class TestPrompts:
+    def test_a_named_one_is_put_before_each_text(self, api: Api) -> None:
+        texts = [words(5), words(6, 7)]
+        body = {"model": "fake", "input": texts, "prompt_name": "query"}
+        whole = {"model": "fake", "input": [f"{words(90)} {text}" for text in texts]}
+        prompted, typed = (api.post("/v1/embeddings", one) for one in (body, whole))
+        assert np.array_equal(embeddings(prompted), embeddings(typed))
+
+    def test_an_unknown_one_is_refused_with_those_that_there_are(self, api: Api) -> None:
+        body = {"model": "fake", "input": words(5), "prompt_name": "doc"}
+        error = refusal(api.post("/v1/embeddings", body), 400)
+        assert error["param"] == "prompt_name"
+        assert error["message"] == ("prompt_name: fake has no prompt 'doc'; it has query, passage.")
+
+
 @pytest.mark.parametrize("dimensions", [8, 16])
 def test_a_declared_dimension_is_cut_and_then_of_length_one(
     real: Api, bert: Tiny, dimensions: int, normalize: bool | None
