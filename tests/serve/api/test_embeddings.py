@@ -120,7 +120,6 @@ def test_embeddings_have_length_one_unless_the_request_says_otherwise(
     assert np.abs(found - (unit_rows(expected) if length_one else expected)).max() < CLOSE
 
 
-@pytest.mark.parametrize("normalize", [None, True, False])
 class TestPrompts:
     def test_a_named_one_is_put_before_each_text(self, api: Api) -> None:
         texts = [words(5), words(6, 7)]
@@ -136,6 +135,7 @@ class TestPrompts:
         assert error["message"] == ("prompt_name: fake has no prompt 'doc'; it has query, passage.")
 
 
+@pytest.mark.parametrize("normalize", [None, True, False])
 @pytest.mark.parametrize("dimensions", [8, 16])
 def test_a_declared_dimension_is_cut_and_then_of_length_one(
     real: Api, bert: Tiny, dimensions: int, normalize: bool | None
