@@ -138,7 +138,11 @@ class Server:
         return {one.raddr.ip for one in self._connections() if one.raddr}
 
     def _connections(self) -> list[Any]:
-        return [one for process in self.tree for one in process.net_connections("inet")]
+        found: list[Any] = []
+        for process in self.tree:
+            with suppress(psutil.NoSuchProcess):  # one that exported may end meanwhile
+                found += process.net_connections("inet")
+        return found
 
     def readiness(self) -> int:
         """The status of /readyz; 0 while nobody answers."""
