@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.serve.e2e.process import COMMAND, environment, free_port, running
+from tests.serve.e2e.process import COMMAND, environment, eventually, free_port, running
 from tests.serve.e2e.store import copied, write_params
 from tests.tiny import ROOT
 
@@ -42,7 +42,12 @@ def mixed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 @pytest.mark.parametrize("name", ["damaged-1", "unreadable-1", "mine"])
 def test_an_encoder_that_cannot_be_used_is_named_with_the_reason(mixed: Server, name: str) -> None:
     start = f"encoder {name} refused, it is not served: "
-    (reason,) = (one.removeprefix(start) for one in mixed.messages if one.startswith(start))
+
+    def reasons() -> list[str]:
+        return [one.removeprefix(start) for one in mixed.messages if one.startswith(start)]
+
+    eventually(reasons)  # the log is written ten times a second
+    (reason,) = reasons()
     expected = {
         "damaged-1": "deserializing",
         "unreadable-1": "Input/output error",
