@@ -28,6 +28,7 @@ from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import measure
 from pipeline.senteval.classifier import SETTINGS
 from pipeline.senteval.graded_pairs import read_dev, without
+from pipeline.senteval.sts import clusters
 from pipeline.senteval.tasks import read
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _run(options: argparse.Namespace) -> None:
     content = metrics(name, folder_version(folder), origin, result, options.data).content()
     written = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
     if options.scores:
-        written[options.scores] = scores_archive(result.sts)
+        written[options.scores] = scores_archive(result.sts, clusters(chosen.sts))
     write_together(written)
     console = Console()
     for table in tables(name, result):

@@ -9,12 +9,13 @@ import csv
 from typing import TYPE_CHECKING, Any
 
 from pipeline.results.figures import line, panels
-from pipeline.results.numbers import CONTRASTIVE, MODIFIED
+from pipeline.results.numbers import CONTRASTIVE, MODIFIED, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Spearman x 100 on the dev pairs by step, of an encoder's objective and seed.
@@ -50,34 +51,63 @@ def untrained_score(curves: Curves) -> float | None:
 
 
 def draw(curves: Curves) -> Figure:
-    """One line a curve: the family's colour and marker; originals dashed, modified ones solid.
+    """One line an objective, its mean over seeds with a band of one deviation to either side.
 
-    The backbone before training is a dotted line.
+    Of several families that have originals or modified forms each has a panel of its own, and the
+    contrastive objectives have one. Originals are dashed, modified forms solid; the backbone before
+    training is a dotted line.
     """
-    figure, ((axes,),) = panels(width=8, height=5)
-    labelled: set[str] = set()
-    for (objective, _), points in curves.items():
-        label = None if objective in labelled else objective
-        labelled.add(objective)
-        axes.plot(list(points), list(points.values()), label=label, **_style(objective))
-    untrained = untrained_score(curves)
-    if untrained is not None:
-        axes.axhline(untrained, color="0.4", linestyle=":", label="untrained")
-    axes.set_xlabel("training step")
-    axes.set_ylabel("dev pairs, Spearman x 100")
-    axes.grid(alpha=0.3)
-    if curves:
-        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
-    else:
-        axes.set_title("no curve was found")
+    names = list(dict.fromkeys(objective for objective, _ in curves))
+    families = [name for name in MODIFIED if any(_family(one) == name for one in names)]
+    others = [name for name in names if _family(name) not in families]
+    groups = [[name for name in names if _family(name) == family] for family in families]
+    shown = [others, *groups] if len(families) > 1 else [names]
+    shown = [group for group in shown if group] or [[]]
+    columns = min(len(shown), 3)
+    size = {"width": 8, "height": 5} if columns == 1 else {"width": 4, "height": 3.4}
+    figure, axes = panels(columns, -(-len(shown) // columns), sharey=True, **size)
+    for place, panel in enumerate(axes.flat):
+        if place < len(shown):
+            _draw_panel(panel, shown[place], curves)
+        else:
+            panel.set_axis_off()
     return figure
 
 
-def _style(objective: str) -> dict[str, Any]:
+def _draw_panel(panel: Axes, names: list[str], curves: Curves) -> None:
+    for name in names:
+        by_seed = [points for (objective, _), points in curves.items() if objective == name]
+        steps = [step for step in by_seed[0] if all(step in points for points in by_seed)]
+        scores = [spread([points[step] for points in by_seed]) for step in steps]
+        style = _style(name)
+        panel.plot(steps, [one.mean for one in scores], label=name, **style)
+        if len(by_seed) > 1:
+            low = [one.mean - (one.deviation or 0) for one in scores]
+            high = [one.mean + (one.deviation or 0) for one in scores]
+            panel.fill_between(steps, low, high, color=style["color"], alpha=0.15, linewidth=0)
+    untrained = untrained_score(curves)
+    if untrained is not None:
+        panel.axhline(untrained, color="0.4", linestyle=":", label="untrained")
+    panel.set_xlabel("training step")
+    panel.set_ylabel("dev pairs, Spearman x 100")
+    panel.label_outer()
+    panel.grid(alpha=0.3)
+    if names:
+        panel.legend(loc="best", fontsize="small", frameon=False)
+    else:
+        panel.set_title("no curve was found")
+
+
+def _family(objective: str) -> str | None:
     families = (*CONTRASTIVE, *MODIFIED)  # an objective's name begins with its family's
-    family = next((name for name in families if f"{objective}_".startswith(f"{name}_")), None)
+    return next((name for name in families if f"{objective}_".startswith(f"{name}_")), None)
+
+
+def _style(objective: str) -> dict[str, Any]:
+    family = _family(objective)
     if objective in (*CONTRASTIVE, *MODIFIED.values()):
         dashes = "-"
     else:
         dashes = "--" if objective in MODIFIED else "-."
-    return line(families.index(family) if family else 0) | {"linestyle": dashes}
+    index = (*CONTRASTIVE, *MODIFIED).index(family) if family else 0
+    return line(index) | {"linestyle": dashes}

@@ -168,10 +168,13 @@ def data_name(data: Path) -> str:
     return folder.parent.name if folder.name == "downstream" else folder.name
 
 
-def scores_archive(result: StsResult) -> bytes:
-    """`<task>/cosine` and `<task>/gold` of every pair, for the bootstrap in `compare`."""
-    arrays = {f"{score.task}/cosine": score.cosine for score in result.scores}
-    arrays |= {f"{score.task}/gold": score.gold for score in result.scores}
+def scores_archive(result: StsResult, clusters: Mapping[str, np.ndarray]) -> bytes:
+    """`<task>/cosine`, `gold` and `cluster` of every pair, for the bootstrap in `compare`."""
+    arrays = {}
+    for score in result.scores:
+        arrays[f"{score.task}/cosine"] = score.cosine
+        arrays[f"{score.task}/gold"] = score.gold
+        arrays[f"{score.task}/cluster"] = clusters[score.task].astype(np.int32)
     archive = io.BytesIO()
-    np.savez(archive, allow_pickle=False, **arrays)
+    np.savez_compressed(archive, allow_pickle=False, **arrays)
     return archive.getvalue()

@@ -5,16 +5,25 @@ No files and no layout of tables here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
-from pipeline.results.bootstrap import Interval, interval, resampled_spearman
-from pipeline.results.runs import UNTRAINED, any_of, place, read_scores
+from pipeline.results.bootstrap import (
+    LEVEL,
+    Interval,
+    holm,
+    interval,
+    over_seeds,
+    resampled_spearman,
+)
+from pipeline.results.runs import BACKBONES, UNTRAINED, any_of, place, read_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pipeline.results.curves import Curves
@@ -29,7 +38,13 @@ MODIFIED = {  # what the paper made of each original
     "barlow_twins": "barlow_twins_modified",
     "vicreg": "vicreg_modified",
 }
-ORIGINALS = tuple(MODIFIED)
+# The ablation: what an original's name gets after each step, and what the step adds.
+STEPS = {
+    "": "original",
+    "_dissipation": "+ dissipation",
+    "_dissipation_weight": "+ weight",
+    "_modified": "+ ratio",
+}
 
 
 @dataclass(frozen=True)
@@ -50,12 +65,45 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """An objective less another one, or less the backbone, on the STS tasks."""
+    """An objective less another one, or less the backbone, on the STS tasks.
+
+    Attributes:
+        objective: whose scores come first.
+        reference: what is subtracted.
+        shared_seeds: which both have.
+        tasks: over those seeds, the average last.
+        holm_p: of the average, adjusted for the number of modified forms that are compared with
+            their originals: these are the primary comparisons. None for any other.
+    """
 
     objective: str
     reference: str
     shared_seeds: tuple[int, ...]
-    tasks: dict[str, Interval]  # over those seeds, the average last
+    tasks: dict[str, Interval]
+    holm_p: float | None = None
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether it is a modified form less its original."""
+        return self.objective == MODIFIED.get(self.reference)
+
+
+@dataclass(frozen=True)
+class NoiseFloor:
+    """How much seeds alone move an average of STS tasks.
+
+    Attributes:
+        deviation: sample standard deviation over an objective's seeds, pooled over objectives.
+        degrees_of_freedom: seeds less one, summed over objectives.
+        smallest: the difference of two means of `seeds` seeds that such noise exceeds in 5 % of
+            all cases (Student's t).
+        seeds: of the objective that has the fewest, among those that have two or more.
+    """
+
+    deviation: float
+    degrees_of_freedom: int
+    smallest: float
+    seeds: int
 
 
 @dataclass(frozen=True)
@@ -86,10 +134,24 @@ def rows(runs: Runs, half: HalfName) -> dict[str, Row]:
     return {name: row(by_seed, half) for name, by_seed in runs.items()}
 
 
+def noise_floor(rows: Iterable[Row]) -> NoiseFloor | None:
+    """Of the rows' averages; None if no objective has two seeds."""
+    spreads = [(len(row.seeds), row.scores[AVERAGE].deviation) for row in rows]
+    several = [(count, deviation) for count, deviation in spreads if deviation is not None]
+    if not several:
+        return None
+    freedom = sum(count - 1 for count, _ in several)
+    variance = sum((count - 1) * deviation**2 for count, deviation in several) / freedom
+    fewest = min(count for count, _ in several)
+    quantile = float(stats.t.ppf(0.5 + LEVEL / 200, freedom))
+    smallest = quantile * math.sqrt(2 * variance / fewest)
+    return NoiseFloor(math.sqrt(variance), freedom, smallest, fewest)
+
+
 def in_order(runs: Runs) -> Runs:
     """The backbone, objectives in the order of the paper's Table 2, and whatever else there is."""
     pairs = (name for pair in MODIFIED.items() for name in pair)
-    known = [UNTRAINED, *CONTRASTIVE, *pairs]
+    known = [*BACKBONES, *CONTRASTIVE, *pairs]
     others = sorted(set(runs) - set(known))
     return {name: runs[name] for name in (*known, *others) if name in runs}
 
@@ -134,13 +196,19 @@ def differences(
         return []
     compared = dict.fromkeys(name for pair in pairs for name in pair)
     encoders = [run for name in compared for run in runs[name]]
-    # Tasks are resampled independently, although STS-B took some of its pairs from STS12 to 16.
-    resampled = {}
-    for task in tasks:
-        gold, cosines = read_scores(scores, encoders, task)
-        correlations = resampled_spearman(task, gold, cosines, resamples=resamples, seed=seed)
-        resampled[task] = dict(zip(map(place, encoders), correlations, strict=True))
-    return [_difference(runs, resampled, *pair) for pair in pairs]
+    read = {task: read_scores(scores, encoders, task) for task in tasks}
+    places = [place(run) for run in encoders]
+    resampled = {
+        task: dict(zip(places, correlations, strict=True))
+        for task, correlations in resampled_spearman(read, resamples=resamples, seed=seed).items()
+    }
+    every = [_difference(runs, resampled, *pair, seed) for pair in pairs]
+    primary = [one for one in every if one.is_primary and one.tasks]
+    ps = holm([one.tasks[AVERAGE].p for one in primary])
+    adjusted = {one.objective: p for one, p in zip(primary, ps, strict=True)}
+    return [
+        replace(one, holm_p=adjusted.get(one.objective)) if one.is_primary else one for one in every
+    ]
 
 
 def _pairs(runs: Runs, baseline: str | None) -> list[tuple[str, str]]:
@@ -150,12 +218,16 @@ def _pairs(runs: Runs, baseline: str | None) -> list[tuple[str, str]]:
     return [
         (one, other)
         for one, other in dict.fromkeys(pairs)
-        if one in runs and other in runs and one not in (other, UNTRAINED)
+        if one in runs and other in runs and one not in (other, *BACKBONES)
     ]
 
 
 def _difference(
-    runs: Runs, resampled: dict[str, dict[str, np.ndarray]], objective: str, reference: str
+    runs: Runs,
+    resampled: dict[str, dict[str, np.ndarray]],
+    objective: str,
+    reference: str,
+    seed: int,
 ) -> Difference:
     own, other = runs[objective], runs[reference]
     if reference != UNTRAINED:
@@ -163,11 +235,12 @@ def _difference(
         own, other = ([run for run in side if run.seed in shared] for side in (own, other))
     if not own:
         return Difference(objective, reference, (), {})
-    by_task = {
-        task: np.mean([scores[place(run)] for run in own], axis=0)
-        - np.mean([scores[place(run)] for run in other], axis=0)
+    by_seed = {  # (S, 1 + R); the backbone is the same for all seeds
+        task: np.stack([scores[place(run)] for run in own])
+        - np.stack([scores[place(run)] for run in other])
         for task, scores in resampled.items()
     }
+    by_task = {task: over_seeds(values, seed) for task, values in by_seed.items()}
     by_task[AVERAGE] = np.mean(list(by_task.values()), axis=0)
     intervals = {task: interval(values) for task, values in by_task.items()}
     return Difference(objective, reference, _seeds(own), intervals)

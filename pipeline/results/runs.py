@@ -1,7 +1,8 @@
 """What `evaluate` left of all encoders, read back and checked to be comparable. No statistics here.
 
 Files lie at `<folder>/<objective>/<seed>.json` (metrics) and `.npz` (cosines and gold), those of
-the backbone before training at `<folder>/untrained.json` and `.npz`.
+the backbone before training at `<folder>/untrained.json` and `.npz`, or `untrained_mean` with
+another pooling.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from pipeline.machine.errors import InputError
+from pipeline.results.bootstrap import Scored
 from pipeline.results.metrics import Metrics
 from pipeline.senteval.similarity import spearman
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-UNTRAINED = "untrained"  # the backbone in place of an objective
+# The backbone in place of an objective: as it is trained, and with the mean of all tokens.
+UNTRAINED, UNTRAINED_MEAN = BACKBONES = ("untrained", "untrained_mean")
 # Metrics are rounded to 6 digits; a larger gap means scores of another run.
 STALE_DIFFERENCE = 1e-4
 
@@ -61,21 +64,20 @@ def any_of(runs: Runs) -> Metrics:
     return next(iter(runs.values()))[0]
 
 
-def read_scores(
-    folder: Path, runs: Sequence[Metrics], task: str
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Gold (N,) of one STS task and each encoder's cosines (N,).
+def read_scores(folder: Path, runs: Sequence[Metrics], task: str) -> Scored:
+    """One STS task's pairs, and each encoder's cosines.
 
     Raises:
         InputError: A file is absent, of another run than the metrics, or of other pairs.
     """
-    golds, cosines = [], []
+    golds, cosines, clusters = [], [], []
     for run in runs:
         path = folder / f"{place(run)}.npz"
         try:
             with np.load(path, allow_pickle=False) as archive:
                 golds.append(archive[f"{task}/gold"])
                 cosines.append(archive[f"{task}/cosine"])
+                clusters.append(archive[f"{task}/cluster"])
         except (OSError, KeyError) as error:
             raise InputError(
                 f"scores: {path} has no scores of {task} that can be read ({error}); "
@@ -93,12 +95,12 @@ def read_scores(
                 f"scores: {task} of {place(run)} has other gold scores than {place(runs[0])}; "
                 "evaluate both on the same data."
             )
-    return golds[0], cosines
+    return Scored(golds[0], clusters[0], cosines)
 
 
 def place(run: Metrics) -> str:
     """An encoder's files below a folder, without suffix."""
-    return UNTRAINED if run.seed is None else f"{run.objective}/{run.seed}"
+    return str(run.objective) if run.seed is None else f"{run.objective}/{run.seed}"
 
 
 def _paths(
@@ -116,8 +118,8 @@ def _paths(
                 )
             chosen.update(found)
     by_seed = sorted(chosen, key=lambda path: (path.parent.name, int(path.stem)))
-    backbone = folder / f"{UNTRAINED}.json"
-    return [*by_seed, backbone] if backbone.is_file() else by_seed
+    backbones = [folder / f"{name}.json" for name in BACKBONES]
+    return [*by_seed, *(path for path in backbones if path.is_file())]
 
 
 def _read(path: Path) -> Metrics:
@@ -131,7 +133,7 @@ def _read(path: Path) -> Metrics:
             f"metrics: {path} is not <objective>/<seed>.json as pipeline.evaluate writes it "
             f"({where}: {first['msg']}); evaluate the encoder again."
         ) from None
-    names = (UNTRAINED, None) if path.stem == UNTRAINED else (path.parent.name, int(path.stem))
+    names = (path.stem, None) if path.stem in BACKBONES else (path.parent.name, int(path.stem))
     said = (run.objective, run.seed)  # None of an encoder that Triad did not train
     if said not in ((None, None), names):
         raise InputError(

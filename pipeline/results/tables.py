@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipeline.results.bootstrap import LEVEL
+from pipeline.results.bootstrap import LEVEL, SEEDS
 from pipeline.results.curves import untrained_score
 from pipeline.results.layout import SPREAD, cell, markdown_table, rounded, warning
 from pipeline.results.metrics import average_label
-from pipeline.results.numbers import AVERAGE, MODIFIED, dev_scores, gains, rows
+from pipeline.results.numbers import AVERAGE, dev_scores, gains, noise_floor, rows
 from pipeline.results.runs import UNTRAINED, any_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pipeline.results.bootstrap import Interval
     from pipeline.results.curves import Curves
@@ -41,6 +41,9 @@ def as_json(
             **_data_json(run, "sts"),
             "bootstrap": bootstrap | {"level_percent": LEVEL},
             "objectives": {name: asdict(row) for name, row in rows(runs, "sts").items()},
+            "noise_floor": asdict(floor)
+            if (floor := noise_floor(rows(runs, "sts").values()))
+            else None,
             "differences": [asdict(one) for one in differences],
         }
     if run.transfer:
@@ -74,20 +77,23 @@ def as_markdown(
     blocks = []
     if run.sts:
         what = "Spearman's correlation x 100 of cosine and gold, all pairs of a task together"
-        blocks += [_caption(run, "sts", f"{what}; {SPREAD}."), _scores(rows(runs, "sts"))]
+        summary = rows(runs, "sts")
+        blocks += [_caption(run, "sts", f"{what}; {SPREAD}."), scores_table(summary)]
+        blocks += floor_line(summary)
     if run.transfer:
         what = "Accuracy in percent of a linear classifier on frozen embeddings"
         how = f"Setting `{run.setting}`, classifier `{run.classifier}`."
         caption = _caption(run, "transfer", f"{what}; {SPREAD}. {how}")
-        blocks += [caption, _scores(rows(runs, "transfer"))]
+        blocks += [caption, scores_table(rows(runs, "transfer"))]
     if run.missing:
         blocks.append(f"Missing, as their data was not there: {', '.join(run.missing)}.")
     if differences:
         blocks.append(
-            f"Differences with {LEVEL} % confidence intervals: paired bootstrap over sentence "
-            f"pairs ({bootstrap['resamples']:,} resamples, seed {bootstrap['seed']}), of the seeds "
-            "that both have. The interval covers the choice of pairs, not the choice of training "
-            "seeds."
+            f"Differences with {LEVEL} % confidence intervals: paired bootstrap over clusters of "
+            f"pairs that share sentences ({bootstrap['resamples']:,} resamples, seed "
+            f"{bootstrap['seed']}), of the seeds that both have. {_seeds_drawn(differences)} "
+            "p: of a modified form's average, adjusted by Holm for the number of such pairs; other "
+            "rows have none and only describe."
         )
         pairs = {task: one.pairs for task, one in (run.sts or {}).items()}
         blocks.append(_differences(differences, pairs))
@@ -100,13 +106,37 @@ def as_markdown(
     return "\n\n".join(blocks) + "\n"
 
 
+def floor_line(rows: dict[str, Row]) -> list[str]:
+    """What differences of the averages are noise, where there are seeds that tell."""
+    floor = noise_floor(rows.values())
+    if floor is None:
+        return []
+    line = (
+        f"Noise floor of averages: seeds of one objective have a standard deviation of "
+        f"{floor.deviation:.2f} (pooled, {floor.degrees_of_freedom} degrees of freedom). "
+        f"Differences below {floor.smallest:.2f} between two means of {floor.seeds} seeds are "
+        "noise here."
+    )
+    return [line]
+
+
+def _seeds_drawn(differences: Sequence[Difference]) -> str:
+    counts = {len(one.shared_seeds) for one in differences if one.tasks}
+    if any(count >= SEEDS for count in counts):
+        return (
+            "Where there are three seeds or more, each resample draws seeds too; so few give an "
+            "interval that is somewhat narrow."
+        )
+    return "The interval covers the choice of pairs, not the choice of training seeds."
+
+
 def _caption(run: Metrics, half: HalfName, what: str) -> str:
     tasks = list(run.half(half))
     average = f"; {average_label(tasks)}" if len(tasks) > 1 else ""
     return "\n".join([f"{what} Measured on `{run.data}`{average}.", *warning(run, half)])
 
 
-def _scores(rows: dict[str, Row]) -> str:
+def scores_table(rows: dict[str, Row]) -> str:
     """An objective a line, a task a column; below each modified form its gain on the original."""
     tasks = _shown(next(iter(rows.values())).scores)
     by_objective = gains(rows)
@@ -122,27 +152,30 @@ def _scores(rows: dict[str, Row]) -> str:
 def _differences(differences: list[Difference], pairs: dict[str, int]) -> str:
     """Of a modified form and its original all tasks; of other two the average."""
     counts = pairs | {AVERAGE: sum(pairs.values())}
-    lines = [["objective", "less", "task", "difference", "interval", "reading", "seeds"]]
+    lines = [["objective", "less", "task", "difference", "interval", "p", "reading", "seeds"]]
     for one in differences:
         names = [f"`{one.objective}`", f"`{one.reference}`"]
         if not one.tasks:
-            lines.append([*names, "-", "-", "-", "no seed in common", "-"])
+            lines.append([*names, "-", "-", "-", "-", "no seed in common", "-"])
             continue
         tasks = _shown(one.tasks)
-        for task in tasks if one.objective == MODIFIED.get(one.reference) else tasks[-1:]:
+        for task in tasks if one.is_primary else tasks[-1:]:
             found = one.tasks[task]
             bounds = f"{found.low:+.2f} to {found.high:+.2f}"
             seeds = ", ".join(map(str, one.shared_seeds))
-            figures = [f"{found.difference:+.2f}", bounds, _reading(found, counts[task]), seeds]
+            p = f"{one.holm_p:.4f}" if one.is_primary and task == tasks[-1] else ""
+            reading = _reading(found, counts[task], len(one.shared_seeds))
+            figures = [f"{found.difference:+.2f}", bounds, p, reading, seeds]
             lines.append([*names, task, *figures])
     return markdown_table(lines, left=3)
 
 
-def _reading(found: Interval, pairs: int) -> str:
+def _reading(found: Interval, pairs: int, seeds: int) -> str:
     """What an interval says, in words."""
     if found.includes_zero:
         return f"includes zero: {pairs:,} pairs cannot separate the two"
-    return "higher" if found.low > 0 else "lower"
+    word = "higher" if found.low > 0 else "lower"
+    return f"{word} in this run" if seeds < 2 else word
 
 
 def _dev(curves: Curves) -> str:

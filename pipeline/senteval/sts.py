@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.readers import join_pairs
 from pipeline.senteval.similarity import cosine_scores, spearman
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pipeline.senteval.known import Label
     from pipeline.senteval.similarity import Encode
     from pipeline.senteval.tasks import StsData
@@ -108,3 +110,26 @@ def score_sts(encode: Encode, data: StsData) -> TaskScore:
         gold=gold,
         label=data.label,
     )
+
+
+def clusters(tasks: Sequence[StsData]) -> dict[str, np.ndarray]:
+    """Which pairs depend on one another, by task: a number (N,) for each pair, from 0.
+
+    Pairs that share a sentence, within a task or between two, have one number, and so have those
+    that others link. Pairs of different clusters have no sentence in common.
+    """
+    known: dict[str, int] = {}
+    indices = {
+        task.task: np.array(
+            [
+                [known.setdefault(sentence, len(known)) for sentence in pair]
+                for pairs in task.subsets
+                for pair in zip(pairs.first, pairs.second, strict=True)
+            ]
+        )
+        for task in tasks
+    }
+    links = np.concatenate([np.empty((0, 2), dtype=np.int64), *indices.values()])
+    graph = sparse.coo_array((np.ones(len(links)), tuple(links.T)), (len(known), len(known)))
+    _, cluster = sparse.csgraph.connected_components(graph, directed=False)
+    return {task: cluster[pairs[:, 0]] for task, pairs in indices.items()}

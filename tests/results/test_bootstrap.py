@@ -13,7 +13,10 @@ from scipy import stats
 from pipeline.results.bootstrap import (
     Interval,
     Ranking,
+    Scored,
+    holm,
     interval,
+    over_seeds,
     resample_counts,
     resampled_spearman,
     spearman_of_counts,
@@ -43,64 +46,105 @@ class TestRanksUnderResampling:
         self, rows: list[tuple[int, int, int]]
     ) -> None:
         gold, cosine, counts = np.array(rows).T
-        # The pairs drawn must be as many as there are; more pairs of count 0 make up for them.
-        spare = int(counts.sum()) - len(counts)
-        if spare < 0:
-            counts[np.argmax(counts)] -= spare
-            spare = 0
-        padding = np.zeros(spare, dtype=int)
-        drawn = np.concatenate([counts, padding])[None]
-        found = spearman_of_counts(
-            drawn,
-            Ranking(np.concatenate([gold, padding])),
-            [Ranking(np.concatenate([cosine, padding]))],
-        )
+        found = spearman_of_counts(counts[None], Ranking(gold), [Ranking(cosine)])
         expected = stats.spearmanr(np.repeat(gold, counts), np.repeat(cosine, counts)).statistic
         assert found[0, 0] == close(100 * expected)
 
 
 class TestResampledSpearman:
     def test_it_is_that_of_a_plain_loop_over_scipy(self) -> None:
-        """The same draws for all encoders; many ties in gold and some in the cosines."""
+        """The same draws of clusters for all encoders and tasks, many ties in gold, some in the
+        cosines; both tasks have pairs in cluster 3."""
         generator = np.random.default_rng(80)
-        gold = np.round(4 * generator.uniform(0, 5, 80)) / 4
-        cosines = [np.round(k * gold + generator.normal(size=80), 1) for k in (0.5, 0.8, 1)]
-        everything = np.ones((1, 80), dtype=np.int64)
-        drawn = np.concatenate([everything, *resample_counts("STS-B", 80, 50, 3)])
+        tasks = {}
+        for task, cluster in (("STS12", np.arange(80) // 3), ("STS-B", 3 + np.arange(60) // 2)):
+            gold = np.round(4 * generator.uniform(0, 5, len(cluster))) / 4
+            noise = [generator.normal(size=len(cluster)) for _ in range(3)]
+            tasks[task] = Scored(
+                gold,
+                cluster,
+                [np.round(k * gold + n, 1) for k, n in zip((0.5, 0.8, 1), noise, strict=True)],
+            )
+        everything = np.ones((1, 33), dtype=np.int64)
+        drawn = np.concatenate([everything, *resample_counts(33, 50, 3, rows=7)])
 
-        def naive(cosine: np.ndarray, counts: np.ndarray) -> float:
-            picked = np.repeat(np.arange(80), counts)
+        def naive(cosine: np.ndarray, gold: np.ndarray, counts: np.ndarray) -> float:
+            picked = np.repeat(np.arange(len(gold)), counts)
             return 100 * float(stats.spearmanr(cosine[picked], gold[picked]).statistic)
 
-        expected = np.array([[naive(cosine, counts) for counts in drawn] for cosine in cosines])
-        assert resampled_spearman("STS-B", gold, cosines, resamples=50, seed=3) == close(expected)
+        found = resampled_spearman(tasks, resamples=50, seed=3)
+        for task, (gold, cluster, cosines) in tasks.items():
+            expected = [[naive(one, gold, counts[cluster]) for counts in drawn] for one in cosines]
+            assert found[task] == close(np.array(expected))
 
-    def test_each_resample_draws_as_many_pairs_as_there_are(self) -> None:
-        counts = np.concatenate(list(resample_counts("STS-B", 1000, 700, 1)))
+    def test_each_resample_draws_as_many_clusters_as_there_are(self) -> None:
+        counts = np.concatenate(list(resample_counts(1000, 700, 1, rows=99)))
         assert counts.shape == (700, 1000)
         assert (counts.sum(axis=1) == 1000).all()
         assert counts.mean() == 1
         assert counts.var() == pytest.approx(1, abs=0.02)  # Poisson with mean 1, nearly
 
-    @pytest.mark.parametrize(("task", "seed"), [("STS12", 1), ("STS-B", 2)])
-    def test_another_task_or_seed_draws_other_pairs(self, task: str, seed: int) -> None:
-        one = next(resample_counts("STS-B", 50, 1, 1))
-        assert not np.array_equal(one, next(resample_counts(task, 50, 1, seed)))
+    def test_another_seed_draws_other_clusters(self) -> None:
+        one, other = (next(resample_counts(50, 1, seed, rows=1)) for seed in (1, 2))
+        assert not np.array_equal(one, other)
+
+    def test_pairs_that_hang_together_say_less(self) -> None:
+        """400 pairs in 40 clusters, alike within one: the interval of 40 pairs, not of 400."""
+        generator = np.random.default_rng(5)
+        gold = np.repeat(generator.normal(size=40), 10)
+        cosine = gold + np.repeat(generator.normal(size=40), 10)
+
+        def width(cluster: np.ndarray) -> float:
+            tasks = {"STS-B": Scored(gold, cluster, [cosine])}
+            found = interval(resampled_spearman(tasks, resamples=500, seed=1)["STS-B"][0])
+            return found.high - found.low
+
+        apart, together = width(np.arange(400)), width(np.arange(400) // 10)
+        assert together / apart == pytest.approx(10**0.5, rel=0.2)
 
     def test_pairs_too_few_to_resample_are_refused(self) -> None:
         """Of two pairs, half of the resamples draw one of them twice."""
         two = np.array([0.0, 1])
+        tasks = {"STS-B": Scored(two, np.arange(2), [two])}
         with pytest.raises(ValueError, match="a resample of 2 pairs has one distinct value only"):
-            resampled_spearman("STS-B", two, [two], resamples=100, seed=1)
+            resampled_spearman(tasks, resamples=100, seed=1)
+
+
+class TestSeeds:
+    def test_of_three_each_resample_draws_three_with_replacement(self) -> None:
+        """Seeds at 0, 1, 2: a resample's mean is one of 7 values, with mean 1 and variance 2/9."""
+        values = np.repeat([[0.0], [1.0], [2.0]], 20_001, axis=1)
+        found = over_seeds(values, seed=1)
+        assert found[0] == 1
+        assert set(np.round(3 * found[1:]).astype(int).tolist()) == set(range(7))
+        assert found[1:].mean() == pytest.approx(1, abs=0.02)
+        assert found[1:].var() == pytest.approx(2 / 9, abs=0.01)
+
+    def test_of_two_both_are_taken_each_time(self) -> None:
+        values = np.array([[0.0, 3, 5], [2.0, 3, 7]])
+        assert over_seeds(values, seed=1).tolist() == [1, 3, 6]
 
 
 class TestInterval:
     def test_it_holds_the_middle_95_per_cent(self) -> None:
         """0 to 1000 in steps of one: 2.5 % below 25, 2.5 % above 975; the first is the estimate."""
         found = interval(np.array([400, *range(1001)], dtype=float))
-        assert found == Interval(400, 25, 975, includes_zero=False)
+        assert found == Interval(400, 25, 975, includes_zero=False, p=4 / 1002)
 
     @pytest.mark.parametrize(("least", "includes"), [(-500, True), (-990, False), (0, False)])
     def test_zero_is_in_it_or_out_of_it(self, least: int, includes: bool) -> None:
         found = interval(np.array([0, *range(least, least + 1001)], dtype=float))
         assert found.includes_zero is includes
+
+    def test_p_is_twice_the_share_beyond_zero(self) -> None:
+        """Of 999 resamples 9 are at most zero: 2 x (1 + 9) / (1 + 999)."""
+        differences = np.concatenate([[5.0], np.full(9, -1.0), np.full(990, 4.0)])
+        assert interval(differences).p == close(0.02)
+        assert interval(np.zeros(10)).p == 1
+
+
+def test_holm_multiplies_the_smallest_p_by_the_number_of_comparisons() -> None:
+    """0.01 x 3; 0.02 x 2 = 0.04; 0.03 x 1, but no less than the one before it."""
+    assert holm([0.02, 0.01, 0.03]) == close([0.04, 0.03, 0.04])
+    assert holm([0.6, 0.9]) == [1, 1]
+    assert holm([]) == []

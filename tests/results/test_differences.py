@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pytest
+
 from tests.results.lab import close, result
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ class TestIntervals:
         project.compare()
         found = project.difference("vicreg_modified", "vicreg")["tasks"]
         assert 0 < found["STS-B"]["low"] < found["STS-B"]["difference"] < found["STS-B"]["high"]
-        assert "| higher | 1 |" in project.markdown()
+        assert "| higher in this run | 1 |" in project.markdown()
 
     def test_an_interval_that_includes_zero_is_told_in_words(self, project: Project) -> None:
         project.add("mhs", noise=2)
@@ -53,6 +56,61 @@ class TestIntervals:
         project.compare()
         assert project.difference("vicreg_modified", "vicreg")["tasks"] == {}
         assert "| no seed in common | - |" in project.markdown()
+
+    def test_three_seeds_are_drawn_too(self, project: Project) -> None:
+        """Seeds 1 to 3 of the modified form differ far more than the pairs allow."""
+        for seed, noise in ((1, 1.0), (2, 2.0), (3, 4.0)):
+            project.add("vicreg", seed, noise=6)
+            project.add("vicreg_modified", seed, noise=noise)
+        project.compare()
+        found = project.difference("vicreg_modified", "vicreg")["tasks"]["STS-B"]
+        single = {}
+        for seed in (1, 3):
+            project.compare("--seeds", str(seed))
+            single[seed] = project.difference("vicreg_modified", "vicreg")["tasks"]["STS-B"]
+        assert found["low"] < single[3]["high"]
+        assert found["high"] > single[1]["low"]
+        assert found["high"] - found["low"] > single[1]["high"] - single[1]["low"]
+
+    def test_only_modified_forms_averages_have_p_and_holm_counts_them(
+        self, project: Project
+    ) -> None:
+        """With 200 resamples the least p is 2/201; of two comparisons Holm makes 4/201."""
+        for name in ("info_nce", "vicreg", "mhe"):
+            project.add(name, noise=8)
+        for name in ("vicreg_modified", "mhe_modified"):
+            project.add(name, noise=1)
+        project.compare("--baseline", "info_nce")
+        ps = {
+            (one["objective"], one["reference"]): one["holm_p"]
+            for one in project.json()["differences"]
+        }
+        assert ps.pop(("vicreg_modified", "vicreg")) == close(4 / 201)
+        assert ps.pop(("mhe_modified", "mhe")) == close(4 / 201)
+        assert set(ps.values()) == {None}
+
+
+class TestNoiseFloor:
+    def test_it_pools_the_deviations_of_seeds(self, project: Project) -> None:
+        """Two objectives with three seeds each, 4 degrees of freedom: t = 2.776."""
+        averages = {}
+        for name, noise in (("info_nce", 1.0), ("vicreg", 3.0)):
+            for seed in (1, 2, 3):
+                project.add(name, seed, noise=noise)
+            averages[name] = [result({"STS-B": 300}, noise, seed).average for seed in (1, 2, 3)]
+        project.compare()
+        floor = project.json()["noise_floor"]
+        variance = np.mean([np.var(values, ddof=1) for values in averages.values()])
+        assert floor["deviation"] == close(variance**0.5)
+        assert (floor["degrees_of_freedom"], floor["seeds"]) == (4, 3)
+        assert floor["smallest"] == pytest.approx(2.7764 * (2 * variance / 3) ** 0.5, rel=1e-4)
+        assert f"Differences below {floor['smallest']:.2f} between two" in project.markdown()
+
+    def test_one_seed_has_none(self, project: Project) -> None:
+        project.add("vicreg")
+        project.compare()
+        assert project.json()["noise_floor"] is None
+        assert "Noise floor" not in project.markdown()
 
 
 class TestReferences:
@@ -96,6 +154,21 @@ class TestReferences:
             ["`untrained`", "-"],
             ["`mpt`", "n = 2"],
         ]
+
+    def test_the_backbone_with_mean_pooling_is_a_row_and_no_reference(
+        self, project: Project
+    ) -> None:
+        project.add("mpt", noise=1)
+        for name in ("untrained", "untrained_mean"):
+            project.add_untrained(name)
+        project.compare()
+        assert [row[0] for row in project.table("Spearman")[1:]] == [
+            "`untrained`",
+            "`untrained_mean`",
+            "`mpt`",
+        ]
+        pairs = [(one["objective"], one["reference"]) for one in project.json()["differences"]]
+        assert pairs == [("mpt", "untrained")]
 
     def test_only_a_modified_form_and_its_original_are_compared_task_by_task(
         self, project: Project

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline.results.metrics import scores_archive
-from tests.results.lab import result
+from tests.results.lab import clusters, result
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,9 +102,11 @@ def test_scores_that_are_missing_or_of_another_run(
     path = project.folder / "scores" / "vicreg" / "1.npz"
     path.unlink()
     assert "vicreg/1.npz has no scores of STS-B that can be read" in refused(project, capsys)
-    path.write_bytes(scores_archive(result({"STS12": 300}, 3, 1)))
+    other = result({"STS12": 300}, 3, 1)
+    path.write_bytes(scores_archive(other, clusters(other)))
     assert "vicreg/1.npz has no scores of STS-B that can be read" in refused(project, capsys)
-    path.write_bytes(scores_archive(result({"STS-B": 300}, 3, 1)))
+    other = result({"STS-B": 300}, 3, 1)
+    path.write_bytes(scores_archive(other, clusters(other)))
     assert "evaluate the encoder again to write both" in refused(project, capsys)
 
 
@@ -114,7 +116,8 @@ def test_other_gold_scores(project: Project, capsys: pytest.CaptureFixture[str])
     project.add("vicreg_modified")
     path = project.folder / "scores" / "vicreg" / "1.npz"
     with np.load(path) as stored:
-        cosine, gold = stored["STS-B/cosine"], stored["STS-B/gold"]
-    np.savez(path, allow_pickle=False, **{"STS-B/cosine": cosine, "STS-B/gold": 2 * gold})
+        arrays = dict(stored)
+    arrays["STS-B/gold"] *= 2
+    np.savez(path, allow_pickle=False, **arrays)
     message = "STS-B of vicreg/1 has other gold scores than vicreg_modified/1"
     assert message in refused(project, capsys)

