@@ -1,0 +1,54 @@
+"""Stage: the cells of a reproduction -> its tables and its curves.
+
+    python -m pipeline.reproduction --runs results/wiki/runs --rate 3.0e-4 --out results/wiki
+
+Where the cells lie stands in `pipeline.results.reproduction`; `results/wiki/runs/cell.sh` runs one.
+Writes reproduction.md, reproduction.json, curves.svg and curves.png. Equal inputs give equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.machine.files import write_together
+from pipeline.machine.stage import parser, run_stage, whole_number
+from pipeline.results.curves import draw
+from pipeline.results.figures import FORMATS, image
+from pipeline.results.reproduction import as_numbers, as_text, read
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if the tables were written, 1 with one sentence if not."""
+    options = parser("pipeline.reproduction", __doc__)
+    add = options.add_argument
+    add("--runs", type=Path, required=True, help="folder of the cells")
+    add("--rate", required=True, help="learning rate of the main tables, as its folder is named")
+    add("--baseline", default="info_nce", help="objective that every other one is compared with")
+    add("--resamples", type=whole_number(1), default=2000, help="of the bootstrap")
+    add("--bootstrap-seed", type=whole_number(0), default=1, help="of the bootstrap")
+    add("--out", type=Path, required=True, help="folder of the tables and pictures")
+    return run_stage("reproduction", _run, options.parse_args(argv))
+
+
+def _run(options: argparse.Namespace) -> None:
+    bootstrap = {"resamples": options.resamples, "seed": options.bootstrap_seed}
+    cells = read(options.runs, options.rate, options.baseline, bootstrap)
+    numbers = json.dumps(as_numbers(cells), indent=2, ensure_ascii=False, allow_nan=False)
+    figure = draw(cells.curves)
+    text = as_text(cells)
+    contents = {
+        "reproduction.md": text.encode(),
+        "reproduction.json": f"{numbers}\n".encode(),
+        **{f"curves.{kind}": image(figure, kind) for kind in FORMATS},
+    }
+    write_together({options.out / name: content for name, content in contents.items()})
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,226 @@
+"""The tables of a reproduction: many objectives, several seeds, several learning rates.
+
+Cells lie below one folder, by learning rate, reading, objective and seed:
+
+    <rate>/metrics/<objective>/<seed>.json   of the last step's encoder
+    <rate>/best/<objective>/<seed>.json      of the step with the best dev score
+    <rate>/transfer/<objective>/<seed>.json  of the last step, on the transfer tasks
+    <rate>/scores, curves, records           cosines of the last step; curves; what was run
+
+and the backbone's in the first three as `untrained.json` and `untrained_mean.json`. The folder of
+a rate is a study that `pipeline.report` reads, too.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipeline.results.curves import read_curves
+from pipeline.results.layout import SPREAD, cell, markdown_table, rounded
+from pipeline.results.numbers import (
+    AVERAGE,
+    CONTRASTIVE,
+    MODIFIED,
+    STEPS,
+    dev_scores,
+    differences,
+    gains,
+    in_order,
+    row,
+    rows,
+)
+from pipeline.results.runs import BACKBONES, read_runs
+from pipeline.results.tables import as_json, as_markdown, floor_line, scores_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pipeline.results.curves import Curves
+    from pipeline.results.numbers import Difference, Row, Spread
+    from pipeline.results.runs import Runs
+
+COMPARED = (*CONTRASTIVE, *(name for pair in MODIFIED.items() for name in pair))
+READINGS = {"last": "metrics", "best": "best"}  # and where their metrics lie
+
+_SUMMARY = f"""\
+Average of the STS tasks, Spearman x 100; {SPREAD}. The last step needs no labels. The best step has
+the highest dev score: labels chose it."""
+_BEST = f"""\
+The encoder of the step with the highest dev score. Labels chose it: the dev pairs are STS-B's.
+Spearman's correlation x 100; {SPREAD}."""
+_ABLATION = f"""\
+One component after the other is exchanged. Average of the STS tasks at the last and at the best
+step; {SPREAD}."""
+_RATES = f"""\
+Average of the STS tasks at the last step and, in brackets, at the best step; {SPREAD}. **Bold**:
+the learning rate with the highest dev score at the last step."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was run.
+
+    Attributes:
+        folder: where the cells lie.
+        rate: the learning rate of the main tables, as its folder is named.
+        last: runs of the main rate, read at the last step; with the backbone's.
+        best: likewise at the best step.
+        transfer: likewise at the last step, on the transfer tasks; empty where none was measured.
+        curves: of the runs of the main tables.
+        compared: differences at the last step.
+        bootstrap: `resamples` and `seed` of their intervals.
+    """
+
+    folder: Path
+    rate: str
+    last: Runs
+    best: Runs
+    transfer: Runs
+    curves: Curves
+    compared: list[Difference]
+    bootstrap: dict[str, int]
+
+
+def read(folder: Path, rate: str, baseline: str, bootstrap: dict[str, int]) -> Reproduction:
+    """Reads the cells of the main tables and compares them.
+
+    Raises:
+        InputError: there is no cell, or cells were measured differently.
+    """
+    main = folder / rate
+    last, best, transfer = (_read(main / name) for name in (*READINGS.values(), "transfer"))
+    encoders = [(name, run.seed) for name in last for run in last[name] if run.seed is not None]
+    return Reproduction(
+        folder=folder,
+        rate=rate,
+        last=last,
+        best={name: last[name] for name in BACKBONES if name in last} | best,
+        transfer=transfer,
+        curves=read_curves(main / "curves", encoders),
+        compared=differences(last, main / "scores", baseline, **bootstrap),
+        bootstrap=bootstrap,
+    )
+
+
+def _read(folder: Path) -> Runs:
+    names = [name for name in COMPARED if (folder / name).is_dir()]
+    return in_order(read_runs(folder, names)) if names else {}
+
+
+def as_text(found: Reproduction) -> str:
+    """All tables, each below its caption."""
+    last, best = rows(found.last, "sts"), rows(found.best, "sts")
+    blocks = [
+        "# Reproduction",
+        _SUMMARY,
+        _summary(last, best),
+        "## Last step",
+        as_markdown(found.last, found.curves, found.compared, found.bootstrap),
+        "## Best step",
+        _BEST,
+        scores_table(best),
+        *floor_line(best),
+    ]
+    if found.transfer:
+        blocks += ["## Transfer, last step", as_markdown(found.transfer, {}, [], found.bootstrap)]
+    if ablation := _ablation(found.folder / found.rate):
+        blocks += ["## Ablation", _ABLATION, ablation]
+    rates = sorted((path.name for path in found.folder.glob("*e-*")), key=float)
+    if len(rates) > 1:
+        blocks += ["## Learning rates", _RATES, _rates(found.folder, rates)]
+    blocks += ["## Cells", _cells(found.folder)]
+    return "\n\n".join(block.strip() for block in blocks) + "\n"
+
+
+def as_numbers(found: Reproduction) -> dict[str, Any]:
+    """The main tables' numbers: `last` as `compare` writes them, `best` and `transfer` averages."""
+    best, transfer = rows(found.best, "sts"), rows(found.transfer, "transfer")
+    return {
+        "rate": found.rate,
+        "last": as_json(found.last, found.curves, found.compared, found.bootstrap),
+        "best": rounded({name: asdict(one) for name, one in best.items()}),
+        "transfer": rounded({name: asdict(one) for name, one in transfer.items()}),
+    }
+
+
+def _summary(last: Mapping[str, Row], best: Mapping[str, Row]) -> str:
+    """An objective a line; below each modified form its gain on the original."""
+    gain_last, gain_best = gains(last), gains(best)
+    lines = [["objective", "seeds", "last step", "best step"]]
+    for name, own in last.items():
+        seeds = f"n = {len(own.seeds)}" if own.seeds else "-"
+        lines.append([f"`{name}`", seeds, *(cell(by[name].scores[AVERAGE]) for by in (last, best))])
+        if name in gain_last:
+            both = (by[name][AVERAGE] for by in (gain_last, gain_best))
+            lines.append(["*modified - original*", "", *(f"*{gain:+.2f}*" for gain in both)])
+    return markdown_table(lines, left=1)
+
+
+def _average(folder: Path, reading: str, objective: str) -> Spread | None:
+    place = folder / READINGS[reading]
+    if not (place / objective).is_dir():
+        return None
+    return row(read_runs(place, [objective])[objective], "sts").scores[AVERAGE]
+
+
+def _ablation(folder: Path) -> str:
+    """An original and a reading a line, a step a column; nothing if no step between was run."""
+    lines = [["original", "reading", *STEPS.values()]]
+    for original in MODIFIED:
+        for reading in READINGS:
+            steps = [_average(folder, reading, original + ending) for ending in STEPS]
+            if any(steps[1:-1]):
+                cells = ["-" if one is None else cell(one) for one in steps]
+                lines.append([f"`{original}`", reading, *cells])
+    return markdown_table(lines, left=2) if len(lines) > 1 else ""
+
+
+def _rates(folder: Path, rates: list[str]) -> str:
+    """An objective a line, a rate a column."""
+    lines = [["objective", *rates]]
+    for name in COMPARED:
+        averages = {
+            rate: [_average(folder / rate, one, name) for one in READINGS] for rate in rates
+        }
+        if sum(last is not None for last, _ in averages.values()) < 2:
+            continue
+        dev = {rate: _dev(folder / rate, name) for rate, (last, _) in averages.items() if last}
+        chosen = max(dev, key=dev.__getitem__)
+        cells = []
+        for rate, (last, best) in averages.items():
+            shown = f"{cell(last)} ({cell(best)})" if last and best else "-"
+            cells.append(f"**{shown}**" if rate == chosen else shown)
+        lines.append([f"`{name}`", *cells])
+    return markdown_table(lines, left=1)
+
+
+def _dev(folder: Path, name: str) -> float:
+    """The dev score at the last step, mean over seeds."""
+    seeds = [int(path.stem) for path in (folder / "curves" / name).glob("*.csv")]
+    curves = read_curves(folder / "curves", [(name, seed) for seed in seeds])
+    return dev_scores(curves)[name].last.mean
+
+
+def _cells(folder: Path) -> str:
+    """Which cells ran, on what, when and how."""
+    lines = [["learning rate", "objective", "seed", "day", "processor", "precision", "torch"]]
+    with (folder / "cells.csv").open(encoding="utf-8", newline="") as text:
+        for ran in csv.DictReader(text):
+            place = folder / ran["rate"] / "records" / ran["objective"] / f"{ran['seed']}.json"
+            record = json.loads(place.read_text(encoding="utf-8"))
+            how = [record["training"]["precision"], record["versions"]["torch"]]
+            lines.append(
+                [
+                    ran["rate"],
+                    f"`{ran['objective']}`",
+                    ran["seed"],
+                    ran["day"],
+                    ran["processor"],
+                    *how,
+                ]
+            )
+    return markdown_table(lines, left=2)
