@@ -26,6 +26,7 @@ from pipeline.paper.report.page import as_page
 from pipeline.paper.report.study import read_study
 from pipeline.paper.text import words
 from pipeline.results.layout import SPREAD, markdown_table
+from pipeline.results.numbers import STEPS
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +49,7 @@ def _run(options: argparse.Namespace) -> None:
     comparison = _json(options.results / "comparison.json")
     drawn = list(study_figures(study, comparison))
     write_figures(out / "figures", drawn)
-    figures = {
+    figures: dict[str, Any] = {
         f"figures/{one.name}": {
             "title": one.title,
             "caption": one.caption,
@@ -65,9 +66,12 @@ def _run(options: argparse.Namespace) -> None:
         baseline=tables.BASELINE,
         figures=figures,
         conjectures=conjectures(study),
+        least_ratios=tables.least_ratios(study),
+        visited=tables.visited_shares(figures["simulation/ratio"]["data"]),
+        deviations=tables.angle_deviations(study),
         sweeps=tables.sweep_rows(study),
         ablation=tables.ablation_rows(study),
-        steps=list(tables.STEPS.values()),
+        steps=list(STEPS.values()),
         conventions=tables.convention_rows(study),
         comparison=(options.results / "comparison.md").read_text(encoding="utf-8").strip(),
         published=tables.published_tables(study.params, comparison),

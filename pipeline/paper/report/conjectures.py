@@ -1,22 +1,27 @@
 """The paper's three conjectures, each against the numbers of the study.
 
-A conjecture holds where it does so for the runs that are there. What it claims, and how the
-numbers read, is told in `text.md.jinja`.
+Of each, one difference a seed is tested: it should be above zero. With two seeds or more the
+verdict is that of its 95 % interval over seeds (Student's t), which may include zero; one seed
+leaves it undecided. What a conjecture claims, and how the numbers read, is told in
+`text.md.jinja`.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy import stats
+
 from pipeline.paper.report.tables import BASELINE, shown, sweeps
+from pipeline.results.bootstrap import LEVEL
 from pipeline.results.layout import cell
 from pipeline.results.numbers import spread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pipeline.paper.held_out.schema import Measurement
     from pipeline.paper.report.study import Study
@@ -29,19 +34,44 @@ SMALL, LARGE = 0.05, 0.3  # temperatures of conjecture 2
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether a conjecture holds, and the numbers that tell.
+    """A conjecture's difference over seeds, and the numbers that explain it.
 
     Attributes:
-        holds: None where runs are missing that would tell.
-        seeds: how many each number stands on, at least.
+        difference: mean over seeds; None where runs are missing that would tell.
+        low: where its 95 % interval begins; None with fewer than two seeds.
+        high: where it ends.
+        seeds: how many it stands on.
         numbers: that its text needs.
         rows: of its table.
     """
 
-    holds: bool | None
+    difference: float | None
+    low: float | None
+    high: float | None
     seeds: int
     numbers: dict[str, Any]
     rows: Rows
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.difference is None:
+            return "not measured"
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return "undecided"
+        return "holds" if self.low > 0 else "does not hold"
+
+
+def evidence(by_seed: Sequence[float], numbers: dict[str, Any], rows: Rows) -> Evidence:
+    """Of one difference a seed."""
+    count = len(by_seed)
+    if not count:
+        return Evidence(None, None, None, 0, numbers, rows)
+    mean = float(np.mean(by_seed))
+    if count == 1:
+        return Evidence(mean, None, None, 1, numbers, rows)
+    reach = float(stats.t.ppf(0.5 + LEVEL / 200, count - 1)) * float(stats.sem(by_seed))
+    return Evidence(mean, mean - reach, mean + reach, count, numbers, rows)
 
 
 def conjectures(study: Study) -> dict[str, Evidence | None]:
@@ -68,18 +98,7 @@ def dissipation(study: Study) -> Evidence | None:
         without[seed].cosines.gap.mean - with_it[seed].cosines.gap.mean
         for seed in sorted(with_it.keys() & without.keys())
     ]
-    smaller = sum(one > 0 for one in narrower)
-    varied = [one.cosines.gap.deviation_over_batches or math.nan for one in with_it.values()]
-    return Evidence(
-        holds=smaller == len(narrower) if narrower else None,
-        seeds=len(narrower),
-        numbers={
-            "smaller": smaller,
-            "by": sum(narrower) / max(len(narrower), 1),
-            "varied": sum(varied) / len(varied),
-        },
-        rows=rows,
-    )
+    return evidence(narrower, {}, rows)
 
 
 def hardest_negative(study: Study) -> Evidence | None:
@@ -88,22 +107,18 @@ def hardest_negative(study: Study) -> Evidence | None:
         return None
     uniform = study.untrained.hardest_share.uniform
     rows = []
-    holds: bool | None = True
-    for label, measures in (
-        ("untrained", [study.untrained]),
-        ("trained", study.held_out[BASELINE].values()),
-    ):
-        weights = {t: _share(measures, t, "weight_share") for t in (SMALL, LARGE)}
-        for t, weight in weights.items():
+    trained = study.held_out[BASELINE]
+    for label, measures in (("untrained", [study.untrained]), ("trained", list(trained.values()))):
+        for t in (SMALL, LARGE):
+            weight = _share(measures, t, "weight_share")
             times = "-" if weight is None else f"{weight.mean / uniform:.1f}"
             push = _share(measures, t, "push_share")
             rows.append([label, f"{t:g}", shown(weight, 3), times, shown(push, 3)])
-        small, large = weights.values()
-        if small is None or large is None:
-            holds = None
-        elif holds is not None:
-            holds = holds and small.mean > large.mean > uniform
-    return Evidence(holds, len(study.seeds[BASELINE]), {"uniform": uniform}, rows)
+    shares = [
+        [_share([one], t, "weight_share") for t in (SMALL, LARGE)] for one in trained.values()
+    ]
+    larger = [small.mean - large.mean for small, large in shares if small and large]
+    return evidence(larger, {"uniform": uniform}, rows)
 
 
 def ratio(study: Study) -> Evidence | None:
@@ -117,13 +132,34 @@ def ratio(study: Study) -> Evidence | None:
         seeds = str(len(study.seeds[name]))
         rows.append([f"{value:g}", seeds, cell(positive, 3), cell(negative, 3)])
         means.append(positive.mean)
-    rises = sum(one < other for one, other in pairwise(means))
-    return Evidence(
-        holds=rises == len(points) - 1,
-        seeds=min(len(study.seeds[name]) for _, name in points),
-        numbers={"rises": rises, "steps": len(points) - 1},
-        rows=rows,
-    )
+    (least, one), (largest, other) = points[0], points[-1]
+    low, high = study.held_out[one], study.held_out[other]
+    rises = [
+        high[seed].cosines.positive.mean - low[seed].cosines.positive.mean
+        for seed in sorted(low.keys() & high.keys())
+    ]
+    numbers = {
+        "least": least,
+        "largest": largest,
+        "rises": sum(one < other for one, other in pairwise(means)),
+        "steps": len(points) - 1,
+        "served": _served(study),
+    }
+    return evidence(rises, numbers, rows)
+
+
+def _served(study: Study) -> Rows:
+    """By step length: the share of open anchors that a ratio of 1 brings nearer (Lemma 1)."""
+    states = {"untrained": [study.untrained], "trained": study.held_out.get(BASELINE, {}).values()}
+    rows = []
+    for index, at_step in enumerate(study.untrained.minimum_ratio.by_step):
+        shares = []
+        for measures in states.values():
+            served = [one.minimum_ratio.by_step[index].share_one_serves for one in measures]
+            defined = [share for share in served if share is not None]
+            shares.append(shown(spread(defined) if defined else None, 3))
+        rows.append([f"{at_step.step:g}", *shares])
+    return rows
 
 
 def _share(measures: Iterable[Measurement], temperature: float, kind: str) -> Spread | None:

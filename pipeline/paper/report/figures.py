@@ -16,6 +16,7 @@ from pipeline.paper.report.conjectures import WITHOUT
 from pipeline.paper.report.study import Dynamics
 from pipeline.paper.report.tables import (
     BASELINE,
+    DYNAMIC,
     LETTERS,
     READINGS,
     ablation,
@@ -44,7 +45,6 @@ Encoders = Mapping[str, tuple[str, Sequence[Measurement]]]
 # Label -> the tables of `pipeline.train --dynamics`, one a seed.
 Runs = Mapping[str, Sequence[Dynamics]]
 
-DYNAMIC = ("arccon", "met")  # their ratio changes during training
 SIGNS: dict[Sign, str] = {"positive": "-", "negative": "--"}
 SHARES = {"weight_share": "weight of the hardest negative", "push_share": "its push, projected"}
 ANGLES = {"positive": "positives", "negative": "negatives"}

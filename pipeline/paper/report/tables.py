@@ -6,24 +6,21 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pipeline.results.layout import cell
-from pipeline.results.numbers import AVERAGE, MODIFIED, Spread
+from pipeline.results.numbers import AVERAGE, MODIFIED, STEPS, Spread, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pipeline.config.schema import Params
+    from pipeline.paper.held_out.schema import Sign
     from pipeline.paper.report.study import Scores, Study
 
 BASELINE = "paradigm"  # whose hyperparameters are swept
 LETTERS = {"margin": "m", "temperature": "t", "ratio": "r"}
-# What an objective's name gets after each step of the ablation, and the step's name.
-STEPS = {
-    "": "original",
-    "_dissipation": "+ dissipation",
-    "_dissipation_weight": "+ weight",
-    "_modified": "+ ratio",
-}
+DYNAMIC = ("arccon", "met")  # their ratio changes during training
 # The names of `Scores`' readings.
 READINGS = {"average": "STS average", "best": "dev, best step", "last": "dev, last step"}
 PUBLISHED = Path(__file__).with_name("published.json")
@@ -93,6 +90,36 @@ def ablation_rows(study: Study) -> Rows:
             if any(spreads):
                 rows.append([f"`{original}`", label, seeds, *map(shown, spreads)])
     return rows
+
+
+def least_ratios(study: Study) -> dict[str, float]:
+    """The least recorded mean ratio of each objective whose ratio changes."""
+    rows = {
+        name: [row["ratio"] for seed in study.dynamics[name].values() for row in seed]
+        for name in DYNAMIC
+        if name in study.dynamics
+    }
+    return {name: float(np.nanmin(ratios)) for name, ratios in rows.items()}
+
+
+def visited_shares(simulated: Mapping[str, Any]) -> dict[str, float]:
+    """Of the simulation's points that training visits, the share with a ratio from 1 to 2."""
+    shares = {}
+    for name, grid in simulated["ratio"].items():
+        ratios = np.array(grid, dtype=np.float64)[~np.array(simulated["unvisited"][name])]
+        shares[name] = float(((ratios >= 1) & (ratios <= 2)).mean())
+    return shares
+
+
+def angle_deviations(study: Study) -> dict[str, Spread] | None:
+    """The baseline's angles to positives and negatives: deviation over pairs, in radians."""
+    measures = study.held_out.get(BASELINE)
+    if not measures:
+        return None
+    signs: tuple[Sign, ...] = ("positive", "negative")
+    return {
+        sign: spread([one.angles[sign].deviation for one in measures.values()]) for sign in signs
+    }
 
 
 def convention_rows(study: Study) -> Rows:

@@ -40,8 +40,9 @@ class Project:
     def __init__(self, folder: Path, seeds: tuple[int, ...] = (1, 2)) -> None:
         self.out = folder / "results" / "analysis"
         self.study = WrittenStudy(self.out / "study", seeds)
+        data = {"ratio": {"met": [[1.5, 3.0]]}, "unvisited": {"met": [[False, False]]}}
         simulated = [
-            Figure(name, f"Simulated {name}", "A caption.", {}, {}, panels()[0]) for name in NAMES
+            Figure(name, f"Simulated {name}", "A caption.", {}, data, panels()[0]) for name in NAMES
         ]
         write_figures(self.out / "simulation", simulated)
         for name in ("comparison.json", "comparison.md"):
@@ -127,9 +128,9 @@ def test_the_text_goes_from_the_question_to_the_evidence(reported: Project) -> N
         "What was run",
         "What angles alone tell",
         "The three conjectures, on encoders",
-        "Conjecture 1, dissipation: does not hold",
+        "Conjecture 1, dissipation: undecided",
         "Conjecture 2, weight: holds",
-        "Conjecture 3, ratio: does not hold",
+        "Conjecture 3, ratio: undecided",
         "Over the training steps",
         "Sweeps",
         "Ablation (Table 5)",
@@ -138,6 +139,7 @@ def test_the_text_goes_from_the_question_to_the_evidence(reported: Project) -> N
         "How to make it again",
     ]
     assert "Hardware: an abacus." in reported.markdown
+    assert "training visits, 50% have a ratio of `met` from 1 to 2." in reported.markdown
     assert "Seeds: 1, 2 for `paradigm`" in reported.markdown
     comparison = (reported.out.parent / "comparison.md").read_text(encoding="utf-8")
     assert comparison.strip() in reported.markdown
@@ -159,8 +161,8 @@ def test_one_seed_is_told_as_what_it_is(tmp_path: Path) -> None:
     project.study.add("paradigm", 1)
     project.study.add("paradigm_open", 1, cosines=(0.9, 0.1))
     assert project.run() == 0
-    assert "dissipation: holds for the one seed that was run\n" in project.markdown
-    assert "in 1 of 1 seeds, by 0.100 on average; from batch to batch it varies by 0.010" in (
+    assert "dissipation: undecided\n" in project.markdown
+    assert "It is +0.100 in the one seed that was run. One seed leaves it undecided." in (
         project.markdown
     )
     assert "one of 127 negatives" in project.markdown
