@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.serve import markdown
+from pipeline import reproduction
 from pipeline.objectives import OBJECTIVES
 
 ROOT = Path(__file__).parents[1]
@@ -56,19 +57,19 @@ def test_a_reader_gets_through_the_readme() -> None:
 def test_the_default_run_the_real_run_and_the_speeds_are_shown() -> None:
     assert {(page, file, part) for page, file, part, _ in QUOTES} == {
         ("README.md", "results/comparison.md", "first table"),
-        ("README.md", "results/wiki/comparison.md", "averages"),
+        ("README.md", "results/wiki/reproduction.md", "first table"),
         ("docs/paper.md", "results/wiki/analysis/report.md", "a table"),
         ("docs/results.md", "results/comparison.md", ""),
         ("docs/results.md", "results/serving/speed.md", ""),
         ("docs/results.md", "results/training/cpu.md", ""),
-        ("docs/results.md", "results/wiki/comparison.md", ""),
+        ("docs/results.md", "results/wiki/reproduction.md", "a table"),
     }
 
 
 @pytest.mark.parametrize(
     ("file", "part", "shown"),
-    [quote[1:] for quote in QUOTES if quote[2] != "averages"],
-    ids=[f"{page} {file}" for page, file, part, _ in QUOTES if part != "averages"],
+    [quote[1:] for quote in QUOTES],
+    ids=[f"{page} {file} {index}" for index, (page, file, *_) in enumerate(QUOTES)],
 )
 def test_a_table_is_the_committed_file(file: str, part: str, shown: str) -> None:
     committed = text_of(file)
@@ -78,57 +79,32 @@ def test_a_table_is_the_committed_file(file: str, part: str, shown: str) -> None
         assert shown == (first_table(committed) if part else committed.strip())
 
 
-# Rows of the README's table, and the objectives that they show.
-FAMILIES = {
-    "VICReg": "vicreg",
-    "Barlow Twins": "barlow_twins",
-    "alignment + MHE": "mhe",
-    "InfoNCE (contrastive, for comparison)": "info_nce",
-}
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_readmes_averages_are_those_of_the_real_run(family: str) -> None:
-    (shown,) = (shown for *_, part, shown in QUOTES if part == "averages")
-    cells = {row[0]: row[1:] for row in map(row_cells, shown.splitlines())}
-    original, modified, difference, interval = cells[family]
-    committed = text_of("results/wiki/comparison.md")
-    averages = {row[0]: row[-1] for row in map(row_cells, first_table(committed).splitlines())}
-    name = FAMILIES[family]
-    assert original == averages[f"`{name}`"]
-    if name != "info_nce":
-        assert modified == averages[f"`{name}_modified`"]
-        assert any(
-            {f"`{name}_modified`", "avg", difference, interval} <= set(row_cells(line))
-            for line in committed.splitlines()
-        )
-
-
-def test_the_readmes_other_averages_are_measured_too() -> None:
-    def average(file: str) -> str:
-        return f"{json.loads(text_of(file))['average']:.2f}"
-
-    untrained = average("results/wiki/metrics/untrained.json")
-    assert f"| untrained backbone, [CLS] | {untrained} |" in README
-    for name in ("vicreg", "vicreg_modified"):
-        score = average(f"encoders/reference/{name}.json")
-        assert re.search(rf"`{name}-reference`(?: scores)? {score}", README)
+REPRODUCTION = json.loads(text_of("results/wiki/reproduction.json"))
 
 
 @pytest.mark.parametrize("name", ["vicreg", "vicreg_modified"])
-def test_the_best_and_the_last_step_were_measured(name: str) -> None:
-    runs = "results/wiki/runs/3.0e-4"
-    best, last = (
-        f"{json.loads(text_of(f'{runs}/{reading}/metrics/{name}/42.json'))['average']:.2f}"
-        for reading in ("best", "last")
-    )
-    assert f"| `{name}` | {best} | {last} |" in text_of("docs/results.md")
-    assert {best, last} <= set(re.findall(r"\d+\.\d+", README))
+def test_the_readme_tells_the_last_step_of_the_reproduction(name: str) -> None:
+    average = REPRODUCTION["last"]["objectives"][name]["scores"]["avg"]["mean"]
+    assert f"{average:.2f}" in README.partition("## Who it is for")[0]
 
 
-def test_vicreg_was_best_at_step_10() -> None:
+@pytest.mark.parametrize("name", ["vicreg", "vicreg_modified"])
+def test_the_reference_encoders_are_a_replicate(name: str) -> None:
+    average = json.loads(text_of(f"encoders/reference/{name}.json"))["average"]
+    shown = re.sub(r"\s+", " ", text_of("docs/results.md"))
+    assert f"`{name}-reference` averages {average:.2f}" in shown
+
+
+def test_vicreg_is_best_at_the_step_that_the_readme_says() -> None:
     record = json.loads(text_of("results/wiki/runs/3.0e-4/records/vicreg/42.json"))
-    assert record["best"]["step"] == 10
+    assert f"step {record['best']['step']} of {record['steps']}" in re.sub(r"\s+", " ", README)
+
+
+def test_the_tables_of_the_reproduction_are_made_of_what_is_committed(tmp_path: Path) -> None:
+    options = ["--runs", str(ROOT / "results/wiki/runs"), "--rate", REPRODUCTION["rate"]]
+    assert reproduction.main([*options, "--out", str(tmp_path)]) == 0
+    for name in ("reproduction.md", "reproduction.json"):
+        assert (tmp_path / name).read_bytes() == (ROOT / "results/wiki" / name).read_bytes()
 
 
 def test_the_default_runs_difference_is_told_with_its_interval() -> None:
