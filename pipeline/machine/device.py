@@ -9,6 +9,7 @@ import math
 import os
 import platform
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from pipeline.machine.errors import InputError
 if TYPE_CHECKING:
     import torch
 
+RandomState = Mapping[str, "torch.Tensor"]
 NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -93,6 +95,29 @@ def describe(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type}, {torch.get_num_threads()} threads"
+
+
+def random_state(device: torch.device) -> RandomState:
+    """The generators that a run on the device draws from: the CPU's and its own."""
+    import torch  # noqa: PLC0415 - on first use
+
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    if device.type == "mps":
+        state["mps"] = torch.mps.get_rng_state()
+    return state
+
+
+def set_random_state(state: RandomState, device: torch.device) -> None:
+    """Go on from a state; one of another kind of device sets the CPU's generator alone."""
+    import torch  # noqa: PLC0415 - on first use
+
+    torch.set_rng_state(state["cpu"])
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)
+    if device.type == "mps" and "mps" in state:
+        torch.mps.set_rng_state(state["mps"])
 
 
 def processor() -> str:

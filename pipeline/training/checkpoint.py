@@ -20,9 +20,9 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from pipeline.machine.device import RandomState, set_random_state
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
-from pipeline.training.random_state import State, set_random_state
 
 NAMES = ("last.pt", "best.pt")
 
@@ -89,7 +89,7 @@ class Checkpoints:
         progress: Progress,
         network: nn.Module,
         optimizer: Optimizer,
-        random: Sequence[State],
+        random: Sequence[RandomState],
     ) -> None:
         """Write the state after an evaluation; `random` is each process's, by rank."""
         state = {

@@ -1,7 +1,11 @@
-"""What one training run depends on: configuration joined with prepared data."""
+"""What one training run depends on, and what its encoder's folder says of it.
 
+Nothing in a folder differs between equal runs on one machine: no times, no paths of the machine.
+"""
+
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import ConfigError
 from pipeline.machine.settings import unknown
 from pipeline.objectives import Objective
+from pipeline.training.checkpoint import Progress
+from pipeline.training.curves import rounded
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
@@ -51,10 +57,6 @@ class Identity:
         """Optimizer steps in all; a batch that is not full is left out."""
         epoch = self.data.train // self.settings.batch_size
         return self.settings.steps or self.settings.epochs * epoch
-
-    def keeping(self, keep: Keep) -> "Identity":
-        """The same run, of which this step's encoder is kept."""
-        return replace(self, settings=self.settings.model_copy(update={"keep": keep}))
 
     def plan(self) -> str:
         """What the run will do, as a sentence."""
@@ -138,3 +140,69 @@ def identify(
     objective = params.objective(name)
     kind = params.kind(name)
     return Identity(name, kind, objective, seed, settings, params.backbone, version, data)
+
+
+def write_record(
+    folder: Path, identity: Identity, keep: Keep, progress: Progress, hardware: str
+) -> None:
+    """Write triad.json and the model card into an encoder's folder.
+
+    Args:
+        folder: the encoder's.
+        identity: of the run.
+        keep: which step's encoder it is.
+        progress: the finished run.
+        hardware: in words.
+    """
+    last = {"step": progress.step, "dev_spearman": round(progress.last_score, 6)}
+    best = {"step": progress.best_step, "dev_spearman": round(progress.best_score, 6)}
+    own = identity.as_dict()
+    record = own | {
+        "training": own["training"] | {"keep": keep},
+        "hardware": hardware,
+        "steps": identity.steps,
+        "kept": last if keep == "last" else best,
+        "best": best,
+        "curve": [rounded(row) for row in progress.rows],
+    }
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / "triad.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(_card(record), encoding="utf-8")
+
+
+def _card(record: Mapping[str, Any]) -> str:
+    name, seed, kept = record["objective"], record["seed"], record["kept"]
+    return f"""---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+language: en
+tags: [sentence-transformers, feature-extraction, sentence-similarity, triad]
+---
+
+# {name}-{seed}
+
+A sentence encoder trained by Triad with the objective `{name}` from
+`{record["backbone"]["source"]}` on {record["data"]["sentences"]:,} sentences of
+`{record["data"]["source"]}`.
+
+| setting | value |
+| --- | --- |
+{_rows(record["hyperparameters"])}
+{_rows(record["training"])}
+| pooling | {record["backbone"]["pooling"]} |
+| seed | {seed} |
+| step | {kept["step"]} of {record["steps"]} |
+| dev Spearman x 100 | {kept["dev_spearman"]:.2f} |
+
+```python
+from sentence_transformers import SentenceTransformer
+
+embeddings = SentenceTransformer("models/{name}/{seed}").encode(["two sentences", "to compare"])
+```
+
+`triad.json` holds the whole record with the training curve.
+"""
+
+
+def _rows(settings: Mapping[str, Any]) -> str:
+    return "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in settings.items())
