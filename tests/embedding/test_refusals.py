@@ -28,16 +28,6 @@ def refused(run: Run, *more: str) -> str:
 
 # What the reader refuses in a file is in tests/data/test_rows.py.
 INPUTS: list[tuple[str, Callable[[Path], object], str]] = [
-    (
-        "missing.txt",
-        lambda path: write_text(path.with_name("misssing.txt")),
-        r"INPUT: \S+/missing.txt does not exist; did you mean '\S+/misssing.txt'\?$",
-    ),
-    (
-        "in.doc",
-        lambda path: path.touch(),
-        r"INPUT: \S+in.doc is of an unknown format; allowed are \.txt, ",
-    ),
     ("in.txt.gz", lambda path: path.touch(), r"INPUT: \S+in.txt.gz is empty; give a file with a"),
     (
         "in.parquet",
@@ -48,11 +38,6 @@ INPUTS: list[tuple[str, Callable[[Path], object], str]] = [
         "folder",
         lambda path: path.mkdir(),
         r"INPUT: \S+folder is a folder without .parquet files; name a file in it\.$",
-    ),
-    (
-        "in.txt",
-        lambda path: path.write_bytes(b"one\ntwo\nthr\xff\n"),
-        r"INPUT: \S+in.txt holds a byte that is not UTF-8 \(line 3, byte 11\); only UTF-8 text is ",
     ),
     (
         "in.csv",
