@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
     add("--dtype", choices=("float32", "float16"), default="float32", help="of the embeddings")
-    add("--normalize", "--normalise", action="store_true", help="scale embeddings to length one")
+    add("--normalize", action="store_true", help="scale embeddings to length one")
     add = options.add_argument_group("several machines").add_argument
     ray = "a Ray cluster: local (started here), auto (the one of this machine) or HOST:PORT"
     add("--ray", metavar="ADDRESS", help=ray)

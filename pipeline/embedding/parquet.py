@@ -49,12 +49,7 @@ def output_schema(source: Source) -> pa.Schema:
 def write_parquet(source: Source, unfinished: Unfinished) -> Path:
     """Read the input again and write its rows with their embeddings, a row group a chunk.
 
-    Args:
-        source: the input; all columns of a Parquet input are carried over.
-        unfinished: all embeddings.
-
-    Returns:
-        The file, beside the embeddings.
+    All columns of a Parquet input are carried over. Returns the file, beside the embeddings.
 
     Raises:
         InputError: the input has changed.

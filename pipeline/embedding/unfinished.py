@@ -28,21 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Unfinished:
-    """An output whose embeddings are finished chunk by chunk.
+    """An output whose embeddings are finished chunk by chunk."""
 
-    Attributes:
-        output: the file that is made.
-        shape: (N, D) of all embeddings.
-        dtype: of the embeddings.
-        chunk: rows a chunk; the last one may be shorter.
-        done: rows that are finished.
-    """
-
-    output: Path
-    shape: tuple[int, int]
+    output: Path  # the file that is made
+    shape: tuple[int, int]  # (N, D) of all embeddings
     dtype: np.dtype[np.floating]
-    chunk: int
-    done: int = 0
+    chunk: int  # rows a chunk; the last one may be shorter
+    done: int = 0  # rows that are finished
 
     @property
     def folder(self) -> Path:
@@ -110,9 +102,7 @@ def changed_while_read() -> InputError:
 def begun(unfinished: Unfinished, plan: Mapping[str, object]) -> Iterator[None]:
     """Begin or resume an output, which no other process may write in the meantime.
 
-    Args:
-        unfinished: what an earlier run has left of it is found.
-        plan: what decides the embeddings, by the option that gives it.
+    The plan is what decides the embeddings, by the option that gives it.
 
     Raises:
         InputError: the earlier run was of another plan.

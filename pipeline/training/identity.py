@@ -30,26 +30,15 @@ ELSEWHERE = ("device", "launcher")
 
 @dataclass(frozen=True)
 class Identity:
-    """All that decides a run's result, the machine apart.
+    """All that decides a run's result, the machine apart."""
 
-    Attributes:
-        name: the objective's name in params.yaml.
-        kind: the registered objective that it is, or is a variant of.
-        objective: with its hyperparameters.
-        seed: of head, dropout and data order.
-        settings: the loop's.
-        backbone: where training starts.
-        backbone_version: hash of its weights.
-        data: the prepared corpus.
-    """
-
-    name: str
-    kind: str
+    name: str  # of the objective in params.yaml
+    kind: str  # the registered objective that it is, or is a variant of
     objective: Objective
-    seed: int
+    seed: int  # of head, dropout and data order
     settings: TrainParams
     backbone: BackboneParams
-    backbone_version: str
+    backbone_version: str  # hash of its weights
     data: Meta
 
     @property
@@ -106,12 +95,7 @@ def identify(
 ) -> Identity:
     """Join configuration and prepared data into what one run depends on.
 
-    Args:
-        params: the configuration.
-        name: of the objective there.
-        seed: of head, dropout and data order.
-        prepared: folder of the prepare stage.
-        replaced: settings of `train` that this run has otherwise, where they are not None.
+    Settings of `train` that this run has otherwise are in `replaced`, where they are not None.
 
     Raises:
         ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
@@ -145,15 +129,7 @@ def identify(
 def write_record(
     folder: Path, identity: Identity, keep: Keep, progress: Progress, hardware: str
 ) -> None:
-    """Write triad.json and the model card into an encoder's folder.
-
-    Args:
-        folder: the encoder's.
-        identity: of the run.
-        keep: which step's encoder it is.
-        progress: the finished run.
-        hardware: in words.
-    """
+    """Write triad.json and the model card of the step that is kept into an encoder's folder."""
     last = {"step": progress.step, "dev_spearman": round(progress.last_score, 6)}
     best = {"step": progress.best_step, "dev_spearman": round(progress.best_score, 6)}
     own = identity.as_dict()

@@ -34,19 +34,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that train one encoder.
+    """This process among those that train one encoder."""
 
-    Attributes:
-        rank: 0 to count - 1; the first one evaluates, writes and speaks.
-        count: how many there are.
-        local_rank: this one's number on its machine: which GPU it takes.
-        control: the group for messages between hosts' memories; None when alone.
-    """
-
-    rank: int = 0
+    rank: int = 0  # up to count - 1
     count: int = 1
-    local_rank: int = 0
-    control: dist.ProcessGroup | None = None
+    local_rank: int = 0  # its number on its machine: which GPU it takes
+    control: dist.ProcessGroup | None = None  # for messages between hosts' memories
 
     @property
     def first(self) -> bool:

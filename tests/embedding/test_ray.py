@@ -161,7 +161,7 @@ def test_a_cluster_of_two_machines_reads_and_writes_parquet(
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     cluster.code = TWO_MACHINES
     source, output = write_parquet(tmp_path / "in.parquet"), tmp_path / "out.parquet"
-    more = ["--dtype", "float16", "--normalise"]
+    more = ["--dtype", "float16", "--normalize"]
     assert cluster.embed(source, output, tiny_bert, "--workers", "2", *more) == 0, cluster.err
     assert embed(source, tmp_path / "plain.parquet", tiny_bert, *more) == 0
     found, expected = embeddings(output), embeddings(tmp_path / "plain.parquet")
