@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pipeline.encoder.version import folder_version
-from pipeline.machine.device import usable_cores
+from pipeline.machine.cores import usable_cores
 from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
