@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pipeline.machine import stage
-from pipeline.machine.device import processor, usable_cores
+from pipeline.machine.cores import processor, usable_cores
 
 if TYPE_CHECKING:
     import argparse

@@ -3,18 +3,18 @@
     python -m benchmarks.train_step --overheads --out FILE.json --markdown FILE.md
 
 All train one model with InfoNCE (temperature 0.05) on the same batches of the sample's sentences,
-two views each:
+two views each, in the precision that `precision: auto` chooses here:
 
-ours       the step of pipeline.train, with `precision: auto` and `compile: auto`
-eager-*    the same model in a plain loop, in fp32 or under bf16 autocast
-compile-*  that loop under torch.compile in its default mode
-trainer-*  SentenceTransformerTrainer with MultipleNegativesRankingLoss, on the sentences as text;
-           its time includes tokenizing and its work on the host, since who uses it pays for that
+ours      the step of pipeline.train, with `compile: auto`
+loop      the same model in a plain loop
+compiled  that loop under torch.compile in its default mode
+trainer   SentenceTransformerTrainer with MultipleNegativesRankingLoss, on the sentences as text;
+          its time includes tokenizing and its work on the host, since who uses it pays for that
 
 `--size bert-base` takes BERT base's shape with random weights in place of the backbone of this
 repository. All run in one process and take turns, in another order each round, after first steps
-that are not counted; "ours faster" is a peer's time to ours of the same round. What a device or an
-environment lacks is left out, and the report says why.
+that are not counted; "ours faster" is a peer's time to ours of the same round. What an environment
+lacks is left out, and the report says why.
 
 `--overheads` adds what each objective, and recording its components, take of a step of 512
 sentences, each timed by itself, forward and backward. Times mean nothing beside those of another
@@ -56,7 +56,7 @@ from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     Batches = list[np.ndarray]  # indices of sentences
     Contestant = Callable[[Batches], float]  # trains on them; seconds of wall time
@@ -67,13 +67,11 @@ SEED = 42
 TEMPERATURE = 0.05
 OVERHEADS_BATCH = 512
 DEFAULTS = {"cuda": (128, 20, 50), "cpu": (64, 4, 5)}  # sentences a step, steps, calls
-PEERS = {
-    "eager-fp32": "plain loop, fp32",
-    "eager-bf16": "plain loop, bf16",
-    "compile-fp32": "plain loop, torch.compile, fp32",
-    "compile-bf16": "plain loop, torch.compile, bf16",
-    "trainer-fp32": "sentence-transformers trainer, fp32",
-    "trainer-bf16": "sentence-transformers trainer, bf16",
+IN_WORDS = {
+    "ours": "ours",
+    "loop": "plain loop",
+    "compiled": "plain loop, torch.compile",
+    "trainer": "sentence-transformers trainer",
 }
 
 
@@ -88,6 +86,7 @@ class Task:
 
     def __init__(self, folder: Path, device: torch.device, batch: int, steps: int) -> None:
         self.folder, self.device = folder, device
+        self.bf16 = autocast_dtype("auto", device) is not None
         encoder = SentenceEncoder.load(folder, "cpu")
         self.dimension = encoder.dimension
         self.texts = common.sentences()
@@ -153,7 +152,7 @@ def ours(task: Task) -> Contestant:
     return loop(task, partial(Step(network, objective, task.settings, ALONE), lr_scale=1.0))
 
 
-def plain(task: Task, *, bf16: bool, compiling: bool) -> Contestant:
+def plain(task: Task, *, compiling: bool) -> Contestant:
     """The same model in a loop as one would write it with torch and transformers.
 
     Raises:
@@ -174,7 +173,7 @@ def plain(task: Task, *, bf16: bool, compiling: bool) -> Contestant:
         embed = torch.compile(embed)
 
     def step(ids: Tensor, mask: Tensor) -> None:
-        with torch.autocast(task.device.type, torch.bfloat16, enabled=bf16):
+        with torch.autocast(task.device.type, torch.bfloat16, enabled=task.bf16):
             embeddings = embed(ids, mask)
         anchor, positive = F.normalize(embeddings.float(), dim=1).chunk(2)
         labels = torch.arange(len(anchor), device=task.device)
@@ -187,7 +186,7 @@ def plain(task: Task, *, bf16: bool, compiling: bool) -> Contestant:
     return loop(task, step)
 
 
-def trainer(task: Task, *, bf16: bool) -> Contestant:
+def trainer(task: Task) -> Contestant:
     """SentenceTransformerTrainer; each call is a training of its own, from the backbone.
 
     Two steps precede the batches that are timed.
@@ -230,7 +229,7 @@ def trainer(task: Task, *, bf16: bool) -> Contestant:
             max_steps=2 + len(batches),
             per_device_train_batch_size=len(batches[0]),
             learning_rate=3e-5,
-            bf16=bf16,
+            bf16=task.bf16,
             use_cpu=task.device.type == "cpu",
             seed=SEED,
             save_strategy="no",
@@ -253,35 +252,22 @@ def trainer(task: Task, *, bf16: bool) -> Contestant:
     return train
 
 
-def contestant(name: str, task: Task) -> Contestant:
-    """Ours or a peer.
-
-    Raises:
-        ImportError, InputError: it lacks something here.
-    """
-    if name == "ours":
-        return ours(task)
-    way, precision = name.split("-")
-    bf16 = precision == "bf16"
-    if bf16 and autocast_dtype("auto", task.device) is None:
-        raise InputError("this device has no bf16, and emulated it is slower than fp32")
-    if way == "trainer":
-        return trainer(task, bf16=bf16)
-    return plain(task, bf16=bf16, compiling=way == "compile")
-
-
-def contest(task: Task, names: Iterable[str], rounds: int) -> dict[str, Any]:
+def contest(task: Task, rounds: int) -> dict[str, Any]:
     """Ours and its peers warm up, then take turns."""
-    contestants: dict[str, Contestant] = {}
+    peers = {
+        "loop": partial(plain, task, compiling=False),
+        "compiled": partial(plain, task, compiling=True),
+        "trainer": partial(trainer, task),
+    }
+    contestants = {"ours": ours(task)}
+    contestants["ours"](task.first)
     not_run: dict[str, str] = {}
-    for name in ("ours", *names):
+    for name, make in peers.items():
         try:
-            train = contestant(name, task)
+            train = make()
             say(f"{name}: warm after {train(task.first):.1f} s")
             contestants[name] = train
         except (ImportError, InputError, RuntimeError) as error:
-            if name == "ours":
-                raise
             not_run[name] = str(error).splitlines()[0]
             say(f"{name}: not run, {not_run[name]}")
     steps = len(task.batches) // rounds
@@ -305,7 +291,7 @@ def contest(task: Task, names: Iterable[str], rounds: int) -> dict[str, Any]:
     }
 
 
-def overheads(task: Task, names: Iterable[str], rounds: int, calls: int) -> dict[str, Any]:
+def overheads(task: Task, rounds: int, calls: int) -> dict[str, Any]:
     """What objectives and recording cost, interleaved with our step.
 
     In a step on CUDA, launching them can hide behind work that the device still has: shares of
@@ -317,8 +303,8 @@ def overheads(task: Task, names: Iterable[str], rounds: int, calls: int) -> dict
     graphs = compiling and task.device.type == "cuda"
     views = near_views(task)
     works: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {}
-    for name in names:
-        objective = OBJECTIVES[name]()
+    for name, kind in OBJECTIVES.items():
+        objective = kind()
         loss = compiled(objective.loss, graphs=graphs) if compiling else objective.loss
         works[name] = (
             partial(backward, loss, views, graphs=graphs),
@@ -378,7 +364,7 @@ def markdown(result: dict[str, Any]) -> str:
     lines = [["", "ms a step", "ours faster", "sentences/s"]]
     lines += [
         [
-            {"ours": "ours", **PEERS}[name],
+            IN_WORDS[name],
             shown(of["step_ms"], 1),
             shown(of["ours_faster"], 2),
             f"{of['sentences_per_second']:,.0f}",
@@ -388,7 +374,7 @@ def markdown(result: dict[str, Any]) -> str:
     not_run = "".join(f"- not run: {name}: {why}\n" for name, why in result["not_run"].items())
     text = f"""\
 {about["device"]} ({about["cpu"]}, {about["cores"]} cores), {about["date"]}; {versions}.
-Sentences of the sample, cut to {LENGTH} tokens. Ours runs in {settings["precision"]}, \
+Sentences of the sample, cut to {LENGTH} tokens. All run in {settings["precision"]}, ours \
 {settings["compiled"]}, as `precision: auto` and `compile: auto` choose here.
 The trainer's time includes tokenizing, collating and its work on the host: who uses it pays for \
 that, too.
@@ -425,21 +411,14 @@ recording at every {costs["record_every"]}th step
 def main() -> None:
     """Command line."""
     parser = common.parser("train_step", __doc__)
-    add = parser.add_argument
-    add("--device", choices=["auto", "cpu", "cuda"], default="auto", help="auto: CUDA if there")
-    add("--size", choices=["embedded", "bert-base"], default="embedded")
-    add("--peers", nargs="*", choices=list(PEERS), default=list(PEERS), metavar="PEER")
-    add("--batch-size", type=int, help="sentences a step")
-    add("--steps", type=int, help="timed steps of each in a round")
-    add("--rounds", type=int, default=3)
-    add("--overheads", action="store_true", help="time the objectives' and recording's shares, too")
-    add("--objectives", nargs="+", choices=list(OBJECTIVES), default=list(OBJECTIVES))
+    parser.add_argument("--size", choices=["embedded", "bert-base"], default="embedded")
+    parser.add_argument("--rounds", type=int, default=3)
+    shares = "time the objectives' and recording's shares, too"
+    parser.add_argument("--overheads", action="store_true", help=shares)
     options = parser.parse_args()
 
-    auto = "cuda" if torch.cuda.is_available() else "cpu"
-    device = resolve(auto if options.device == "auto" else options.device)
-    batch_size, steps, calls = DEFAULTS[device.type]
-    batch_size, steps = options.batch_size or batch_size, options.steps or steps
+    device = resolve("cuda" if torch.cuda.is_available() else "cpu")
+    batch_size, steps, calls = (128, 20, 50) if device.type == "cuda" else (64, 4, 5)
     packages = ["torch", "transformers", "sentence-transformers", "datasets", "accelerate"]
     settings = {
         "size": options.size,
@@ -456,14 +435,13 @@ def main() -> None:
         result = {
             "machine": common.machine(*packages) | {"device": describe(device)},
             "settings": settings,
-            **contest(task, options.peers, options.rounds),
+            **contest(task, options.rounds),
         }
         common.write(options, result, markdown(result))  # in case the rest is cut off
         if options.overheads:
             torch.compiler.reset()  # the number of compiled programs is limited
             task = Task(folder, device, OVERHEADS_BATCH, options.rounds * max(1, steps // 4))
-            costs = overheads(task, options.objectives, options.rounds, calls)
-            result["overheads"] = costs
+            result["overheads"] = overheads(task, options.rounds, calls)
             common.write(options, result, markdown(result))
     print(markdown(result), end="")
 

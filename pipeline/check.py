@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.config import load as config
+from pipeline.data.sentences import choose_held_out
 from pipeline.data.sentences import read as read_corpus
 from pipeline.data.tokenizing import load_tokenizer
 from pipeline.machine.device import resolve
@@ -52,31 +53,22 @@ def check(params: Params) -> None:
         build(params.backbone, settings, device)
     load_tokenizer(params.backbone.source, params.train.max_length)
     corpus = params.corpus
-    found = read_corpus(corpus.source, revision=corpus.revision, column=corpus.column)
-    count = len(found.sentences)
+    text = read_corpus(corpus.source, revision=corpus.revision, column=corpus.column)
     batch = max(settings.batch_size for settings in runs)
-    if count - round(count * corpus.held_out) < batch:
-        raise InputError(
-            f"corpus.source: {count} distinct sentences, {corpus.held_out:.0%} of them held out, "
-            f"are fewer than one batch of {batch}; give more text or a smaller train.batch_size."
-        )
+    choose_held_out(len(text.sentences), corpus.held_out, corpus.seed, batch)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the settings can be used, 1 with one sentence if not."""
-    return run_stage("check", _run, _parser().parse_args(argv))
+    options = parser("pipeline.check", __doc__)
+    options.add_argument("--params", type=Path, required=True, help="params.yaml")
+    options.add_argument("--out", type=Path, required=True, help="a file that says so")
+    return run_stage("check", _run, options.parse_args(argv))
 
 
 def _run(options: argparse.Namespace) -> None:
     check(config.load(options.params))
     write_atomically(options.out, b"params.yaml can be used\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    options = parser("pipeline.check", __doc__)
-    options.add_argument("--params", type=Path, required=True, help="params.yaml")
-    options.add_argument("--out", type=Path, required=True, help="a file that says so")
-    return options
 
 
 if __name__ == "__main__":

@@ -12,19 +12,21 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+import numpy as np
 from tqdm import tqdm
 
 from pipeline.data.rows import ALLOWED, NEEDS_PYARROW, PARQUET
-from pipeline.embedding.encoding import Encoding, encode_here
+from pipeline.embedding.encoding import Encoding
 from pipeline.embedding.on_ray import check_cluster, encode_on_ray
-from pipeline.embedding.parts import Parts, changed_while_read, check_new, unfinished
 from pipeline.embedding.source import Source
+from pipeline.embedding.unfinished import Unfinished, begun, changed_while_read
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.version import folder_version
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, WriteError
 from pipeline.machine.files import check_writable
 from pipeline.machine.stage import parser, run_stage, whole_number
 
@@ -53,13 +55,11 @@ def _parser() -> argparse.ArgumentParser:
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
     add("--dtype", choices=("float32", "float16"), default="float32", help="of the embeddings")
-    add("--normalize", "--normalise", action="store_true", help="scale embeddings to length one")
+    add("--normalize", action="store_true", help="scale embeddings to length one")
     add = options.add_argument_group("several machines").add_argument
     ray = "a Ray cluster: local (started here), auto (the one of this machine) or HOST:PORT"
     add("--ray", metavar="ADDRESS", help=ray)
     add("--workers", type=whole_number(1), help="processes that embed (default: all that fit)")
-    gpus = "share of a GPU for each (default: 1 where the cluster has GPUs, else 0)"
-    add("--gpus-per-worker", type=float, metavar="SHARE", help=gpus)
     return options
 
 
@@ -96,40 +96,38 @@ def _run(options: argparse.Namespace) -> None:
         "--dtype": options.dtype,
         "--chunk": options.chunk,
     }
-    parts = Parts(options.output, (sentences, encoder.dimension), options.dtype, options.chunk)
-    with unfinished(parts, plan) as whole:
-        if parts.done() < sentences:
-            _embed(source, parts, encoder, settings, options)
-        if as_parquet:
-            write_parquet(whole, source, parts)
-        else:
-            parts.write_array(whole)
-    shape = f"{sentences:,} embeddings of {encoder.dimension} numbers, {options.dtype}"
-    print(f"{options.output}: {shape}.")
+    shape = sentences, encoder.dimension
+    unfinished = Unfinished(options.output, shape, np.dtype(options.dtype), options.chunk)
+    with begun(unfinished, plan):
+        _embed(source, unfinished, encoder, settings, options)
+        whole = write_parquet(source, unfinished) if as_parquet else unfinished.array
+        unfinished.finish(whole)
+    said = f"{sentences:,} embeddings of {encoder.dimension} numbers, {options.dtype}"
+    print(f"{options.output}: {said}.")
 
 
 def _embed(
     source: Source,
-    parts: Parts,
+    unfinished: Unfinished,
     encoder: SentenceEncoder,
     settings: Encoding,
     options: argparse.Namespace,
 ) -> None:
     """Make the chunks that are not there."""
-    chunks = enumerate(source.chunks(options.chunk))
-    missing = ((number, texts) for number, texts in chunks if not parts.has(number))
+    total, done = unfinished.shape[0], unfinished.done
+    if done == total:
+        return
+    chunks = islice(source.chunks(options.chunk), done // options.chunk, None)
     if options.ray is None:
-        results = encode_here(missing, encoder, settings)
+        results = (settings.embed(encoder, texts) for texts in chunks)
     else:
-        cluster = options.ray, options.workers, options.gpus_per_worker
-        results = encode_on_ray(missing, settings, *cluster)
-    total, done = parts.shape[0], parts.done()
+        results = encode_on_ray(chunks, settings, options.ray, options.workers)
     bar = tqdm(desc="embed", total=total, initial=done, unit=" sentences", disable=None)
     with bar, closing(results):
-        for number, embeddings in results:
-            parts.write(number, embeddings)
+        for embeddings in results:
+            unfinished.append(embeddings)
             bar.update(len(embeddings))
-    if parts.done() < total:
+    if unfinished.done < total:
         raise changed_while_read()
 
 
@@ -149,8 +147,9 @@ def _check(options: argparse.Namespace) -> None:
         if output.resolve().is_relative_to(folder.resolve()):
             raise InputError(f"OUTPUT: {output} lies in {option}, {folder}; write elsewhere.")
     check_writable("OUTPUT", output)
-    check_new(output)
-    check_cluster(options.ray, options.workers, options.gpus_per_worker)
+    if output.exists():
+        raise WriteError(f"OUTPUT: {output} exists; remove it, or name another.")
+    check_cluster(options.ray, options.workers)
 
 
 if __name__ == "__main__":

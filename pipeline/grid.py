@@ -1,42 +1,34 @@
 """The paper's grid search in two stages: one `dvc exp run` after another.
 
-    python -m pipeline.grid --objective vicreg_modified --out results/grid -S profile=paper-bert
+    python -m pipeline.grid --objective vicreg_modified -S profile=paper-bert
 
 Stage one tries batch sizes and learning rates at m = 0.3, t = 0.05, r = 1. Stage two tries margins,
 temperatures and ratios at stage one's best, as far as the objective has them. The best cell is the
 first with the highest dev score of the encoder that is kept (`train.keep`). A cell that is an
-experiment of this commit already is not run again, so the same command resumes. Writes
-<out>/<objective>.json and .md after each cell.
+experiment of this commit already is not run again, so the same command resumes.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import itertools
-import json
 import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.config import load as config
 from pipeline.machine.errors import InputError
-from pipeline.machine.files import check_writable, write_together
 from pipeline.machine.stage import parser, run_stage
 from pipeline.objectives import OBJECTIVES
-from pipeline.results.layout import markdown_table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
     from pipeline.config.schema import Params
-
-Cell = dict[str, Any]  # name, settings, dev, failed
 
 # Li, Zhang & Nie 2024, appendix on the settings.
 RATE = {"batch_size": (64, 128, 256, 512), "learning_rate": (5e-6, 1e-5, 3e-5, 5e-5)}
@@ -51,28 +43,62 @@ START = {"margin": 0.3, "temperature": 0.05, "ratio": 1.0}
 TARGETS = ("untrained", "evaluate")
 
 
-def compose(overrides: Sequence[str]) -> Params:
-    """The settings that `dvc exp run` makes of overrides, checked.
+def main(argv: list[str] | None = None) -> int:
+    """Command line; 0 if a best cell was found, 1 with one sentence if not, 130 after Ctrl-C."""
+    options = parser("pipeline.grid", __doc__)
+    add = options.add_argument
+    add("--objective", required=True, help="its name in params.yaml")
+    add("--seed", type=int, default=42, help="of every run (42)")
+    more = "as for `dvc exp run`: profile=..., or a setting of params.yaml; several times"
+    add("-S", "--set-param", action="append", default=[], metavar="KEY=VALUE", help=more)
+    for key, values in (RATE | COMPONENTS).items():
+        kind, words = type(values[0]), " ".join(str(value) for value in values)
+        add(f"--{key.replace('_', '-')}", nargs="+", type=kind, default=values, help=words)
+    kept = "the cells that finished are kept, and the same command resumes."
+    return run_stage("grid", _search, options.parse_args(argv), kept)
 
-    Raises:
-        InputError: they cannot be composed from conf/, or are not valid.
-    """
-    from dvc.utils.hydra import compose_and_dump  # noqa: PLC0415 - slow, and not everywhere
-    from hydra.errors import HydraException  # noqa: PLC0415
-    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
 
-    conf = str(Path("conf").resolve())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "params.yaml")
-        try:
-            compose_and_dump(str(path), conf, None, "config", conf, list(overrides))
-            return config.load(path)
-        except (HydraException, OmegaConfBaseException) as error:
-            reason = " ".join(str(error).split()).rstrip(".")
-            raise InputError(f"the settings cannot be composed from conf/ ({reason}).") from error
-        except InputError as error:
-            place = "the settings composed from conf/"
-            raise InputError(str(error).replace(str(path), place)) from error
+def _search(options: argparse.Namespace) -> None:
+    for needed in (".git", ".dvc", "dvc.yaml"):
+        if not Path(needed).exists():
+            raise InputError(
+                f"{Path.cwd()} has no {needed}, so it is not the root of a DVC repository with "
+                "Triad's pipeline; call it from the checkout's root."
+            )
+    common, stages = plan(options)
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()  # noqa: S607
+    prefix = f"grid-{options.objective}-{options.seed}"
+    metric = f"metrics/{options.objective}/{options.seed}.json:dev_spearman"
+    known = dev_scores(metric)
+    best, picked = "", list[str]()
+    for number, values in enumerate(stages, 1):
+        cells: dict[str, list[str]] = {}
+        failures = []
+        for cell in itertools.product(*values):
+            settings = [*picked, *cell]
+            overrides = [*common, *settings]
+            short = hashlib.sha256(repr([commit, *overrides]).encode()).hexdigest()[:8]
+            name = f"{prefix}-{short}"
+            if name not in known:
+                print(f"{name}: -S {' -S '.join(settings)}", flush=True)
+                reason = run_experiment(name, overrides)
+                known |= dev_scores(metric)
+                if name not in known:
+                    failures.append(reason or "the experiment has no dev score")
+                    print(f"{name} failed: {failures[-1]}", flush=True)
+            if name in known:
+                cells[name] = settings
+                print(f"{name}: dev {known[name]:.2f}", flush=True)
+        if not cells:
+            raise InputError(
+                f"stage {number}: none of {len(failures)} cells finished; the first of them: "
+                f"{failures[0]}"
+            )
+        best = max(cells, key=known.__getitem__)  # the first of equals
+        picked = cells[best]
+        at = f"-S {' -S '.join(picked)}"
+        print(f"Stage {number}: the best is {best}, dev {known[best]:.2f}: {at}")
+    print(f"All cells: dvc exp show\nCarry it into the workspace: dvc exp apply {best}")
 
 
 def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]:
@@ -102,72 +128,42 @@ def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]
     for values in itertools.zip_longest(*tried.values()):
         compose([*common, *(value for value in values if value)])
     stages = [[tried[key] for key in keys if key in tried] for keys in (RATE, COMPONENTS)]
-    return common, stages
+    return common, [stage for stage in stages if stage]
 
 
-@dataclass(frozen=True)
-class Search:
-    """What all cells have in common.
+def compose(overrides: Sequence[str]) -> Params:
+    """The settings that `dvc exp run` makes of overrides, checked.
 
-    Attributes:
-        objective: its name in params.yaml.
-        seed: of every run.
-        commit: whose experiments count.
-        common: overrides of every cell.
+    Raises:
+        InputError: they cannot be composed from conf/, or are not valid.
     """
+    from dvc.utils.hydra import compose_and_dump  # noqa: PLC0415 - slow, and not everywhere
+    from hydra.errors import HydraException  # noqa: PLC0415
+    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
 
-    objective: str
-    seed: int
-    commit: str
-    common: Sequence[str]
+    conf = str(Path("conf").resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "params.yaml")
+        try:
+            compose_and_dump(str(path), conf, None, "config", conf, list(overrides))
+            return config.load(path)
+        except (HydraException, OmegaConfBaseException) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise InputError(f"the settings cannot be composed from conf/ ({reason}).") from error
+        except InputError as error:
+            place = "the settings composed from conf/"
+            raise InputError(str(error).replace(str(path), place)) from error
 
-    def run(self, settings: list[str], known: dict[str, float]) -> Cell:
-        """A cell with its dev score, or why it has none; it is run if its score is not known."""
-        overrides = [*self.common, *settings]
-        short = hashlib.sha256(repr([self.commit, *overrides]).encode()).hexdigest()[:8]
-        name, reason = f"grid-{self.objective}-{self.seed}-{short}", None
-        if name not in known:
-            print(f"{name}: -S {' -S '.join(settings)}", flush=True)
-            reason = run_experiment(name, overrides)
-            known.update(self.scores())
-            if name not in known:
-                reason = reason or "the experiment has no dev score"
-                print(f"{name} failed: {reason}", flush=True)
-        return {"name": name, "settings": settings, "dev": known.get(name), "failed": reason}
 
-    def scores(self) -> dict[str, float]:
-        """The dev score of each experiment of this commit, by name."""
-        from dvc.api import exp_show  # noqa: PLC0415 - slow, and not everywhere
+def dev_scores(metric: str) -> dict[str, float]:
+    """The dev score of each experiment of this commit, by name."""
+    from dvc.api import exp_show  # noqa: PLC0415 - slow, and not everywhere
 
-        # The file's name stands before the metric's where several files have that metric.
-        metric = f"metrics/{self.objective}/{self.seed}.json:dev_spearman"
-        # One that waits or failed in DVC's queue is shown with the metrics of its commit.
-        rows = [row for row in exp_show() if row.get("State") in (None, "Success")]
-        found = {row["Experiment"]: row.get(metric, row.get("dev_spearman")) for row in rows}
-        return {name: dev for name, dev in found.items() if name and isinstance(dev, float)}
-
-    def write(self, path: Path, stages: Sequence[Sequence[Cell]]) -> None:
-        """A table a stage, its best cell in bold, and the same as JSON."""
-        record = {**dataclasses.asdict(self), "stages": stages}
-        text = (
-            f"# Grid search: `{self.objective}`\n\n`{' '.join(self.common)}` at commit "
-            f"`{self.commit[:10]}`. Picked by the dev score only (Spearman x 100, of equal cells "
-            "the first), never by a test score. One seed a cell: differences that another seed "
-            "would make too mean nothing.\n"
-        )
-        for number, cells in enumerate(stages, 1):
-            paths = [setting.partition("=")[0] for setting in cells[0]["settings"]]
-            lines = [["experiment", "failed", *(path.split(".")[-1] for path in paths), "dev"]]
-            for cell in cells:
-                values = [setting.partition("=")[2] for setting in cell["settings"]]
-                values.append("" if cell["dev"] is None else f"{cell['dev']:.2f}")
-                if cell is best(cells):
-                    values = [f"**{value}**" for value in values]
-                reason = (cell["failed"] or "").replace("|", r"\|")
-                lines.append([f"`{cell['name']}`", reason, *values])
-            text += f"\n## Stage {number}\n\n{markdown_table(lines, left=2)}\n"
-        both = {".json": f"{json.dumps(record, indent=2, ensure_ascii=False)}\n", ".md": text}
-        write_together({path.with_suffix(kind): one.encode() for kind, one in both.items()})
+    # One that waits or failed in DVC's queue is shown with the metrics of its commit.
+    rows = [row for row in exp_show() if row.get("State") in (None, "Success")]
+    # The file's name stands before the metric's where several files have that metric.
+    found = {row["Experiment"]: row.get(metric, row.get("dev_spearman")) for row in rows}
+    return {name: dev for name, dev in found.items() if name and isinstance(dev, float)}
 
 
 def run_experiment(name: str, overrides: Sequence[str]) -> str | None:
@@ -186,64 +182,6 @@ def run_experiment(name: str, overrides: Sequence[str]) -> str | None:
     lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
     ends = [i for i, line in enumerate(lines) if line.startswith("ERROR: failed to reproduce")]
     return lines[max(ends[0] - 1, 0) if ends else -1].strip() if dvc.returncode else None
-
-
-def best(cells: Sequence[Cell]) -> Cell | None:
-    """The first cell with the highest dev score; None if no cell has one."""
-    scored = [cell for cell in cells if cell["dev"] is not None]
-    return max(scored, key=lambda cell: cell["dev"], default=None)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Command line; 0 if a best cell was found, 1 with one sentence if not, 130 after Ctrl-C."""
-    kept = "the cells that finished are kept, and the same command resumes."
-    return run_stage("grid", _run, _parser().parse_args(argv), kept)
-
-
-def _run(options: argparse.Namespace) -> None:
-    path: Path = options.out / options.objective
-    check_writable("--out", path.with_suffix(".json"))
-    for needed in (".git", ".dvc", "dvc.yaml"):
-        if not Path(needed).exists():
-            raise InputError(
-                f"{Path.cwd()} has no {needed}, so it is not the root of a DVC repository with "
-                "Triad's pipeline; call it from the checkout's root."
-            )
-    common, tried = plan(options)
-    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()  # noqa: S607
-    search = Search(options.objective, options.seed, commit, common)
-    known = search.scores()
-    stages: list[list[Cell]] = []
-    picked: Cell = {"settings": []}
-    for values in filter(None, tried):
-        stages.append([])
-        for settings in itertools.product(*values):
-            stages[-1].append(search.run([*picked["settings"], *settings], known))
-            search.write(path, stages)
-        found = best(stages[-1])
-        if found is None:
-            raise InputError(
-                f"stage {len(stages)}: none of {len(stages[-1])} cells finished; the first of "
-                f"them: {stages[-1][0]['failed']}"
-            )
-        picked = found
-        at = f"-S {' -S '.join(picked['settings'])}"
-        print(f"Stage {len(stages)}: the best is {picked['name']}, dev {picked['dev']:.2f}: {at}")
-    print(f"All cells: {path}.md\nCarry it into the workspace: dvc exp apply {picked['name']}")
-
-
-def _parser() -> argparse.ArgumentParser:
-    options = parser("pipeline.grid", __doc__)
-    add = options.add_argument
-    add("--objective", required=True, help="its name in params.yaml")
-    add("--out", type=Path, required=True, help="folder of the tables")
-    add("--seed", type=int, default=42, help="of every run (42)")
-    more = "as for `dvc exp run`: profile=..., or a setting of params.yaml; several times"
-    add("-S", "--set-param", action="append", default=[], metavar="KEY=VALUE", help=more)
-    for key, values in (RATE | COMPONENTS).items():
-        kind, words = type(values[0]), " ".join(str(value) for value in values)
-        add(f"--{key.replace('_', '-')}", nargs="+", type=kind, default=values, help=words)
-    return options
 
 
 if __name__ == "__main__":

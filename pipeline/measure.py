@@ -26,7 +26,8 @@ from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
-from pipeline.machine.device import describe, processor
+from pipeline.machine.cores import processor
+from pipeline.machine.device import describe
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number

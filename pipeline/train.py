@@ -16,22 +16,19 @@ import torch
 from pipeline.config import load as config
 from pipeline.data.batches import batch_indices, collator
 from pipeline.data.tokens import TokenArrays
-from pipeline.machine.device import autocast_dtype, resolve
+from pipeline.machine.device import RandomState, autocast_dtype, random_state
 from pipeline.machine.errors import CollapseError
 from pipeline.machine.files import replacing, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.senteval.graded_pairs import read_dev
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
-from pipeline.training.curves import DYNAMICS, as_csv
+from pipeline.training.curves import DYNAMICS, Monitor, as_csv
 from pipeline.training.dev import DevSet
 from pipeline.training.display import Report, progress_bar, silent
-from pipeline.training.identity import Identity, identify
-from pipeline.training.monitor import Monitor
+from pipeline.training.identity import Identity, identify, write_record
 from pipeline.training.network import build
 from pipeline.training.places import Places
-from pipeline.training.processes import ALONE, Processes, joining, said_once
-from pipeline.training.random_state import State, random_state
-from pipeline.training.record import make_record, write_record
+from pipeline.training.processes import ALONE, Processes, joining
 from pipeline.training.step import Step
 
 # Settings of `train` that the command line may replace, for shorter runs.
@@ -59,10 +56,9 @@ def train(
         WriteError: a place cannot be written, or holds what no training wrote.
         KeyboardInterrupt: passed on; the next call resumes.
     """
-    processes.from_first(places.check)
     settings, objective = identity.settings, identity.objective
-    processes.from_first(partial(processes.check, settings.batch_size))
-    device = processes.alike(lambda: resolve(processes.device_name(settings.device)))
+    processes.alike(partial(processes.check, settings.batch_size))
+    device = processes.alike(partial(processes.device, settings.device))
     torch.manual_seed(identity.seed)
     encoder, network = processes.alike(partial(build, identity.backbone, settings, device))
     step = Step(network, objective, settings, processes)
@@ -77,7 +73,7 @@ def train(
     progress = resume(last, network, step.optimizer, processes.rank)
     monitor = Monitor(objective, settings, steps, device)
 
-    def evaluated(random: list[State]) -> dict[str, float]:
+    def evaluated(random: list[RandomState]) -> dict[str, float]:
         row = monitor.read(progress) | {"dev_spearman": score()}
         if progress.add(row):
             checkpoints.save_best(encoder.model)
@@ -96,7 +92,7 @@ def train(
                     checkpoints.load_best(encoder.model)
                 folder = written.enter_context(replacing(place))
                 encoder.save(folder)
-                write_record(folder, make_record(identity.keeping(keep), progress, steps, hardware))
+                write_record(folder, identity, keep, progress, hardware)
             dynamics = as_csv(progress.dynamics, DYNAMICS)
             write_together({places.curve: as_csv(progress.rows), places.dynamics: dynamics})
         checkpoints.remove()
@@ -138,30 +134,34 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    with said_once():
-        places = Places.of(options)
-        places.check()
-        params = config.load(options.params)
-        replaced = {key: getattr(options, key) for key in REPLACED}
-        identity = identify(params, options.objective, options.seed, options.prepared, replaced)
-        dev = DevSet(read_dev(Path(params.train.dev)), params.evaluate.batch_size)
-    name, settings = f"{options.objective}-{options.seed}", identity.settings
-    try:
-        with joining(settings.device) as processes:
+    places = Places.of(options)
+    with joining() as processes:
+        identity, dev = processes.alike(partial(_read, options, places))
+        name = f"{identity.name}-{identity.seed}"
+        try:
             if not processes.first:
                 train(identity, dev, places, silent, processes)
                 return
             print(f"{name}: {identity.plan()}", flush=True)
             with progress_bar(name) as report:
                 progress = train(identity, dev, places, report, processes)
-    except CollapseError as error:
-        raise ValueError(identity.why_collapsed(str(error))) from error
+        except CollapseError as error:
+            raise ValueError(identity.why_collapsed(str(error))) from error
     beside = "" if places.best is None else f"; the best one to {places.best}"
     print(
         f"{name}: dev Spearman {progress.last_score:.2f} at the last step, "
         f"{progress.best_score:.2f} at step {progress.best_step}, the best; the "
-        f"{settings.keep} one is written to {places.model}{beside}."
+        f"{identity.settings.keep} one is written to {places.model}{beside}."
     )
+
+
+def _read(options: argparse.Namespace, places: Places) -> tuple[Identity, DevSet]:
+    """What the command line names, before anything is computed."""
+    places.check()
+    params = config.load(options.params)
+    replaced = {key: getattr(options, key) for key in REPLACED}
+    identity = identify(params, options.objective, options.seed, options.prepared, replaced)
+    return identity, DevSet(read_dev(Path(params.train.dev)), params.evaluate.batch_size)
 
 
 if __name__ == "__main__":

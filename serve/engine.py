@@ -2,7 +2,7 @@
 
 import threading
 
-from pipeline.machine.device import usable_cores
+from pipeline.machine.cores import usable_cores
 from serve.batching.batcher import Batcher
 from serve.encoders.registry import Registry
 from serve.errors import ApiError

@@ -35,7 +35,7 @@ def test_usable_settings_leave_a_mark_that_is_always_the_same(
     [
         ({"compare.resamples": 50}, "compare.resamples: 50 is out of range"),
         ({"corpus.source": "absent.txt"}, "absent.txt"),
-        ({"train.batch_size": 9999}, "distinct sentences, 0% of them held out, are fewer than one"),
+        ({"train.batch_size": 9999}, "distinct sentences, 0 of them held out, are fewer than one"),
         ({"train.max_length": 999}, "train.max_length"),
         ({"train.device": "cuda:99"}, "device: 'cuda:99' cannot be used here"),
         ({"train.dev": "nowhere.csv"}, "nowhere.csv is missing"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,8 @@ from pipeline.encoder.version import folder_version
 from pipeline.evaluate import main
 from tests.tiny import BERT_MINI, SAMPLE
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def run(out: Path, *more: str, encoder: Path = BERT_MINI, data: Path = SAMPLE) -> int:
+def run(*more: str, out: Path, encoder: Path = BERT_MINI, data: Path = SAMPLE) -> int:
     paths = ["--encoder", str(encoder), "--data", str(data), "--out", str(out)]
     return main([*paths, "--device", "cpu", *more])
 
@@ -27,7 +25,7 @@ def written(tiny_bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("first", "second"):
         options = ["--scores", str(folder / f"{name}.npz"), "--batch-size", "32"]
         options += ["--tasks", "sts,transfer", "--setting", "fast"]
-        assert run(folder / f"{name}.json", *options, encoder=tiny_bert) == 0
+        assert run(*options, out=folder / f"{name}.json", encoder=tiny_bert) == 0
     return folder
 
 
@@ -59,7 +57,7 @@ class TestFiles:
 def test_a_pretrained_backbone_beats_chance_on_the_sample_and_the_terminal_shows_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(tmp_path / "out.json", "--tasks", "STS-B,TREC,CR", "--setting", "fast") == 0
+    assert run("--tasks", "STS-B,TREC,CR", "--setting", "fast", out=tmp_path / "out.json") == 0
     content = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     score = content["sts"]["STS-B"]
     assert score["pairs"] == score["subsets"]["test"]["pairs"] == 300
@@ -72,47 +70,30 @@ def test_a_pretrained_backbone_beats_chance_on_the_sample_and_the_terminal_shows
     assert shown.out.splitlines()[-1].endswith("are not the benchmark's: STS-B, TREC.")
 
 
-class TestExitCode1WithOneSentence:
-    def refused(self, capsys: pytest.CaptureFixture[str]) -> str:
-        captured = capsys.readouterr()
-        assert captured.out == ""
-        assert captured.err.count("\n") == 1
-        return captured.err
-
-    def test_for_a_missing_encoder(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert run(tmp_path / "out.json", encoder=tmp_path / "nobody") == 1
-        assert "nobody: no folder here, and no model id" in self.refused(capsys)
-        assert list(tmp_path.iterdir()) == []
-
-    def test_for_a_missing_data_folder(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert run(tmp_path / "out.json", data=tmp_path / "nothing") == 1
-        assert "nothing is not a folder" in self.refused(capsys)
-
-    @pytest.mark.parametrize(
-        ("tasks", "message"),
-        [
-            ("STS12,SICK-R", "holds none of STS12, SICK-R"),
-            ("sts,STSB", "unknown task 'STSB'; did you mean 'STS-B'?"),
-        ],
-    )
-    def test_for_tasks_that_cannot_run(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], tasks: str, message: str
-    ) -> None:
-        assert run(tmp_path / "out.json", "--tasks", tasks) == 1
-        assert message in self.refused(capsys)
-
-    def test_for_an_output_in_the_encoders_folder(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert run(BERT_MINI / "metrics.json") == 1
-        assert "lies in the encoder's folder" in self.refused(capsys)
-
-    def test_for_outputs_in_one_another(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        out = tmp_path / "out.json"
-        assert run(out, "--scores", str(out)) == 1
-        assert "lies in what --" in self.refused(capsys)
-        assert not out.exists()
+@pytest.mark.parametrize(
+    ("options", "changes", "message"),
+    [
+        ([], {"encoder": "nobody"}, "nobody: no folder here, and no model id"),
+        ([], {"data": "nothing"}, "nothing is not a folder"),
+        (["--tasks", "sts,STSB"], {}, "unknown task 'STSB'; did you mean 'STS-B'?"),
+        ([], {"out": BERT_MINI / "metrics.json"}, "lies in the encoder's folder"),
+        (["--scores", "out.json"], {}, "lies in what --"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_sentence_and_leaves_no_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    usual: dict[str, Any] = {"out": "out.json", "encoder": BERT_MINI, "data": SAMPLE}
+    assert run(*options, **{key: Path(path) for key, path in (usual | changes).items()}) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("evaluate: ")
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+    assert list(tmp_path.iterdir()) == []

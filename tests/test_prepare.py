@@ -18,12 +18,14 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
+from pipeline.config.schema import Params
 from pipeline.data.prepared import Meta, Report
 from pipeline.data.tokenizing import load_tokenizer, tokenize
 from pipeline.data.tokens import TokenArrays
 from pipeline.machine.errors import InputError
 from pipeline.prepare import main, prepare
 from tests.tiny import BERT_MINI, SAMPLE, contents, write_params
+from tests.tiny import settings as sections
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,16 +44,18 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def run(source: Path, out: Path, **changes: Any) -> Report:
-    arguments: dict[str, Any] = {
-        "revision": None,
-        "column": "text",
-        "backbone": str(BERT_MINI),
-        "max_length": LENGTH,
-        "held_out": 0.1,
-        "seed": 3,
-        "minimum": 2,
+    """The stage's work with settings by their path, where a dot is written as two underscores."""
+    usual = {
+        "corpus__source": str(source),
+        "corpus__held_out": 0.1,
+        "corpus__seed": 3,
+        "backbone__source": str(BERT_MINI),
+        "train__max_length": LENGTH,
+        "train__batch_size": 2,
     }
-    return prepare(source=str(source), out=out, **(arguments | changes))
+    chosen = {key.replace("__", "."): value for key, value in (usual | changes).items()}
+    params = Params(**sections(chosen))
+    return prepare(params.corpus, params.backbone, params.train, out)
 
 
 def stored(folder: Path) -> list[list[int]]:
@@ -102,12 +106,12 @@ def test_a_tokenizer_saved_with_truncation_and_padding_still_gives_whole_sentenc
     tokenizer.enable_truncation(5)
     tokenizer.enable_padding(length=5)
     tokenizer.save(str(folder / "tokenizer.json"))
-    changed = run(corpus, tmp_path / "changed", backbone=str(folder))
+    changed = run(corpus, tmp_path / "changed", backbone__source=str(folder))
     assert changed == run(corpus, tmp_path / "out")
 
 
 def test_the_report_counts_rows_and_tokens(tiny: Path, corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", backbone=str(tiny))
+    report = run(corpus, tmp_path / "out", backbone__source=str(tiny))
     whole = [len(row) for row in expected(corpus, tiny, None)]
     assert (report.rows_in, report.rows_kept, report.empty, report.duplicates) == (63, 60, 1, 2)
     assert (report.train, report.held_out) == (54, 6)
@@ -122,7 +126,7 @@ def test_the_histogram_counts_whole_lengths_in_bins_that_sort(corpus: Path, tmp_
     """Lengths with specials: 6 words are 8 tokens, 7 are 9, 126 are 128, 127 are 129."""
     source = tmp_path / "words.txt"
     source.write_text("\n".join("the " * count for count in (1, 6, 7, 126, 127, 500)))
-    bins = run(source, tmp_path / "out", held_out=0).length_histogram
+    bins = run(source, tmp_path / "out", corpus__held_out=0.0).length_histogram
     counted = {row["length"]: row["count"] for row in bins if row["count"]}
     assert counted == {"001-008": 2, "009-016": 1, "121-128": 1, "129+": 2}
     names = [str(row["length"]) for row in bins]
@@ -131,7 +135,7 @@ def test_the_histogram_counts_whole_lengths_in_bins_that_sort(corpus: Path, tmp_
 
 
 def test_meta_says_what_batches_need(tiny: Path, corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", backbone=str(tiny))
+    report = run(corpus, tmp_path / "out", backbone__source=str(tiny))
     meta = Meta.load(tmp_path / "out")
     tokenizer = AutoTokenizer.from_pretrained(tiny)
     assert (meta.pad_id, meta.vocabulary) == (tokenizer.pad_token_id, len(tokenizer))
@@ -151,7 +155,7 @@ def test_meta_that_is_missing_or_strange_is_named(tmp_path: Path) -> None:
 def test_held_out_and_training_sentences_are_disjoint_exhaustive_and_in_order(
     corpus: Path, tmp_path: Path
 ) -> None:
-    run(corpus, tmp_path / "out", held_out=0.3)
+    run(corpus, tmp_path / "out", corpus__held_out=0.3)
     every = expected(corpus, BERT_MINI)
     train, held = stored(tmp_path / "out/train"), stored(tmp_path / "out/held_out")
     assert (len(train), len(held)) == (42, 18)
@@ -175,12 +179,12 @@ def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
     same = tmp_path / "same.jsonl"
     rows = corpus.read_text(encoding="utf-8").split("\n")
     same.write_text("\n".join(json.dumps({"s": row}) for row in rows), encoding="utf-8")
-    assert run(same, out, column="s").data_hash == reference
+    assert run(same, out, corpus__column="s").data_hash == reference
     changes: list[dict[str, Any]] = [
-        {"seed": 4},
-        {"held_out": 0.2},
-        {"max_length": 13},
-        {"backbone": str(tiny_roberta)},
+        {"corpus__seed": 4},
+        {"corpus__held_out": 0.2},
+        {"train__max_length": 13},
+        {"backbone__source": str(tiny_roberta)},
     ]
     hashes = {run(corpus, out, **change).data_hash for change in changes}
     random.Random(1).shuffle(rows)
@@ -192,12 +196,14 @@ def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"held_out": -0.1}, r"corpus\.held_out: -0.1 is no share; give one in \[0, 1\)\."),
-        ({"held_out": 1}, r"corpus\.held_out: 1 is no share"),
-        ({"held_out": float("nan")}, r"corpus\.held_out: nan is no share"),
-        ({"max_length": 2}, r"train\.max_length: 2 tokens do not suit .* give 3 to 128\."),
-        ({"max_length": 129}, r"train\.max_length: 129 tokens do not suit .* give 3 to 128\."),
-        ({"minimum": 55}, "60 distinct sentences, 6 of them held out, are fewer than one batch"),
+        (
+            {"train__max_length": 129},
+            r"train\.max_length: 129 tokens do not suit .* give 3 to 128\.",
+        ),
+        (
+            {"train__batch_size": 55},
+            "60 distinct sentences, 6 of them held out, are fewer than one batch",
+        ),
     ],
 )
 def test_a_setting_out_of_its_range_is_refused(
@@ -217,7 +223,7 @@ def test_a_backbone_on_the_hub_is_read_at_its_revision(
 
     asked: list[tuple[str, str]] = []
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", from_pretrained)
-    run(corpus, tmp_path / "out", backbone="owner/name", backbone_revision="v1")
+    run(corpus, tmp_path / "out", backbone__source="owner/name", backbone__revision="v1")
     assert asked == [("owner/name", "v1")]
 
 
@@ -226,19 +232,19 @@ def test_a_backbone_without_a_usable_tokenizer_is_refused(
 ) -> None:
     folder = tmp_path / "backbone"
     with pytest.raises(InputError, match=r"backbone\.source: .* is no folder here, and as a hub"):
-        run(corpus, tmp_path / "out", backbone=str(folder))
+        run(corpus, tmp_path / "out", backbone__source=str(folder))
     folder.mkdir()
     shutil.copy(BERT_MINI / "config.json", folder)
     with pytest.raises(InputError, match=r"has no vocabulary; add its tokenizer\.json"):
-        run(corpus, tmp_path / "out", backbone=str(folder))
+        run(corpus, tmp_path / "out", backbone__source=str(folder))
     (folder / "tokenizer.json").write_text("{")
     with pytest.raises(InputError, match=r"backbone\.source: .* gives no tokenizer"):
-        run(corpus, tmp_path / "out", backbone=str(folder))
+        run(corpus, tmp_path / "out", backbone__source=str(folder))
     tokenizer = AutoTokenizer.from_pretrained(tiny_roberta)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(folder)
     with pytest.raises(InputError, match="has no padding token"):
-        run(corpus, tmp_path / "out", backbone=str(folder))
+        run(corpus, tmp_path / "out", backbone__source=str(folder))
 
 
 # The folder appears whole or not at all.
@@ -258,7 +264,7 @@ def test_a_failure_while_writing_leaves_earlier_output(
 
     monkeypatch.setattr(TokenArrays, "save", fail)
     with pytest.raises(KeyboardInterrupt):
-        run(corpus, tmp_path / "out", seed=9)
+        run(corpus, tmp_path / "out", corpus__seed=9)
     assert contents(tmp_path) == before
 
 
@@ -297,6 +303,15 @@ def test_the_stage_writes_folder_and_report(
     assert "54 sentences to train on, 6 held out; 1 empty and 2" in capsys.readouterr().out
     assert main(command) == 0
     assert (tmp_path / "metrics/report.json").read_bytes() == written
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1", "nan"])
+def test_a_share_to_hold_out_is_below_one(
+    command: list[str], share: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*command, f"--held-out={share}"])
+    assert f"--held-out: {share} is no share; give one in [0, 1)" in capsys.readouterr().err
 
 
 def test_a_failing_stage_says_one_sentence_and_writes_nothing(

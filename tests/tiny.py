@@ -19,6 +19,7 @@ from transformers import (
     RobertaModel,
 )
 
+from pipeline.config.schema import Params
 from pipeline.prepare import prepare
 
 if TYPE_CHECKING:
@@ -241,15 +242,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def prepare_sample(backbone: Path, folder: Path, held_out: float = 0.0) -> Path:
     """The sample's corpus as token arrays."""
-    prepare(
-        source=str(SAMPLE / "corpus.txt"),
-        revision=None,
-        column="text",
-        backbone=str(backbone),
-        max_length=TRAINING_LENGTH,
-        held_out=held_out,
-        seed=42,
-        minimum=2,
-        out=folder,
-    )
+    source = {"corpus.source": str(SAMPLE / "corpus.txt"), "backbone.source": str(backbone)}
+    params = Params(**settings(source | {"corpus.held_out": held_out}))
+    prepare(params.corpus, params.backbone, params.train, folder)
     return folder

@@ -43,9 +43,7 @@ def is_parquet(path: Path) -> bool:
 def check_exists(path: Path, name: str) -> None:
     """Refuse a path where nothing is, with the nearest one where something is.
 
-    Args:
-        path: as it was given.
-        name: begins the error: what the file is given as.
+    The name begins the error: what the file is given as.
 
     Raises:
         InputError: there is nothing.
@@ -64,7 +62,7 @@ def check_exists(path: Path, name: str) -> None:
 
 
 def check_format(path: Path, name: str) -> None:
-    """Refuse a file name whose format is not known; arguments as for `check_exists`.
+    """Refuse a file name whose format is not known.
 
     Raises:
         InputError: it is not.

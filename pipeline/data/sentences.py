@@ -1,13 +1,19 @@
-"""A corpus: the distinct sentences of a local file, or of one on the hub."""
+"""A corpus: the distinct sentences of a local file, or of one on the hub; which are held out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from pipeline.data import hub
 from pipeline.data.rows import check_exists, check_format, read_rows
 from pipeline.machine.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,23 @@ def read(source: str, *, revision: str | None, column: str) -> Corpus:
         what = f"has {rows} rows and all of them are empty" if rows else "is empty"
         raise InputError(f"{name} {what}; give a file with one sentence a row.")
     return Corpus(list(kept), rows, empty, rows - empty - len(kept))
+
+
+def choose_held_out(count: int, share: float, seed: int, batch: int) -> npt.NDArray[np.bool_]:
+    """Which of so many sentences are kept from training, (count,).
+
+    Raises:
+        InputError: The others are fewer than one batch.
+    """
+    held = np.zeros(count, np.bool_)
+    chosen = np.random.default_rng(seed).permutation(count)[: round(count * share)]
+    held[chosen] = True
+    if count - len(chosen) < batch:
+        raise InputError(
+            f"corpus.source: {count} distinct sentences, {len(chosen)} of them held out, are "
+            f"fewer than one batch of {batch}; give more text or a smaller train.batch_size."
+        )
+    return held
 
 
 def _locate(source: str, revision: str | None, name: str) -> Path:

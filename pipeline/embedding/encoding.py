@@ -1,11 +1,10 @@
-"""Chunks of sentences -> embeddings in this process.
+"""A chunk of sentences -> embeddings.
 
-A chunk's embeddings depend on the chunk and the settings alone, so that a run can resume anywhere.
+They depend on the chunk and the settings alone, so that a run can resume anywhere.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,6 @@ from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from pipeline.encoder.folder import Pooling
@@ -60,15 +58,3 @@ class Encoding:
             ) from error
         with np.errstate(over="ignore"):  # whoever stores them asks whether all are finite
             return np.asarray(distinct[[places[text] for text in texts]], self.dtype)
-
-
-def encode_here(
-    chunks: Iterator[tuple[int, list[str]]], encoder: SentenceEncoder, settings: Encoding
-) -> Generator[tuple[int, np.ndarray]]:
-    """Embed numbered chunks; a thread reads the next one while the model works."""
-    with ThreadPoolExecutor(1) as thread:
-        coming = thread.submit(next, chunks, None)
-        while (chunk := coming.result()) is not None:
-            coming = thread.submit(next, chunks, None)
-            number, texts = chunk
-            yield number, settings.embed(encoder, texts)

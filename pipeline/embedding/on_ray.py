@@ -11,11 +11,12 @@ import logging
 import os
 import re
 import socket
+from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pipeline.encoder.version import folder_version
-from pipeline.machine.device import usable_cores
+from pipeline.machine.cores import usable_cores
 from pipeline.machine.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,20 +32,15 @@ _ADDRESSES = re.compile(r"local|auto|[^:/\s]+:[0-9]+")
 _OBJECT_STORE = 512 << 20
 
 
-def check_cluster(address: str | None, workers: int | None, gpus: float | None) -> None:
+def check_cluster(address: str | None, workers: int | None) -> None:
     """Refuse options that cannot be used, before any work; arguments as for `encode_on_ray`.
 
     Raises:
         InputError: one is of no use as it is, or Ray is not installed.
     """
-    if gpus is not None and not 0 <= gpus <= 1:
-        raise InputError(f"--gpus-per-worker: {gpus:g} is no number from 0 to 1.")
     if address is None:
-        for option, value in (("--workers", workers), ("--gpus-per-worker", gpus)):
-            if value is not None:
-                raise InputError(
-                    f"{option}: it is for a cluster's workers; give --ray ADDRESS too."
-                )
+        if workers is not None:
+            raise InputError("--workers: it is for a cluster's workers; give --ray ADDRESS too.")
         return
     if not _ADDRESSES.fullmatch(address):
         raise InputError(
@@ -66,41 +62,38 @@ def check_cluster(address: str | None, workers: int | None, gpus: float | None) 
 
 
 def encode_on_ray(
-    chunks: Iterator[tuple[int, list[str]]],
-    settings: Encoding,
-    address: str,
-    workers: int | None,
-    gpus: float | None,
-) -> Generator[tuple[int, np.ndarray]]:
-    """Embed numbered chunks on a cluster; they come back in any order.
+    chunks: Iterator[list[str]], settings: Encoding, address: str, workers: int | None
+) -> Generator[np.ndarray]:
+    """Embed chunks on a cluster, in their order.
+
+    Each worker holds two at most: the one that it works on, and the next.
 
     Args:
         chunks: read as workers become free.
         settings: what every worker loads and does.
         address: of the cluster; one that is started here ends with the last chunk.
         workers: how many; None takes what the cluster has.
-        gpus: share of a GPU for each; None likewise.
 
     Raises:
         InputError: no such cluster, it has less than the workers need, or one cannot go on.
     """
     import ray  # noqa: PLC0415
-    from ray.util import ActorPool  # noqa: PLC0415
 
     _connect(address)
     try:
-        count, share = workers_for(workers, gpus)
+        count, gpus = workers_for(workers)
         version = folder_version(settings.folder)
-        # The worker of a machine that is lost starts elsewhere, and does its chunk again.
-        options = {"num_cpus": 1, "num_gpus": share, "max_restarts": 3, "max_task_retries": 3}
+        # The worker of a machine that is lost starts elsewhere, and does its chunks again.
+        options = {"num_cpus": 1, "num_gpus": gpus, "max_restarts": 3, "max_task_retries": 3}
         worker: Any = ray.remote(**options)(_Worker)  # type: ignore[call-overload]
-        pool: Any = ActorPool([worker.remote(settings, version) for _ in range(count)])
-        for chunk in chunks:
-            if not pool.has_free():
-                yield pool.get_next_unordered()
-            pool.submit(lambda actor, numbered: actor.embed.remote(*numbered), chunk)
-        while pool.has_next():
-            yield pool.get_next_unordered()
+        actors = [worker.remote(settings, version) for _ in range(count)]
+        waiting: deque[Any] = deque()
+        for number, texts in enumerate(chunks):
+            if len(waiting) == 2 * count:
+                yield ray.get(waiting.popleft())
+            waiting.append(actors[number % count].embed.remote(texts))
+        while waiting:
+            yield ray.get(waiting.popleft())
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except ray.exceptions.RayError as error:
@@ -136,8 +129,8 @@ def _reason(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
-def workers_for(count: int | None, gpus: float | None) -> tuple[int, float]:
-    """How many workers, and the share of a GPU for each; None takes what the cluster has.
+def workers_for(count: int | None) -> tuple[int, int]:
+    """How many workers, and the GPUs of each: one where the cluster has any; None takes all.
 
     Raises:
         InputError: it has less than they need.
@@ -145,16 +138,15 @@ def workers_for(count: int | None, gpus: float | None) -> tuple[int, float]:
     import ray  # noqa: PLC0415
 
     resources = ray.cluster_resources()  # type: ignore[no-untyped-call]
-    has_gpus, has_cpus = resources.get("GPU", 0.0), resources.get("CPU", 0.0)
-    share = min(1.0, has_gpus) if gpus is None else gpus
-    allowed = int(min(has_cpus, has_gpus / share if share else has_cpus))
+    cpus, gpus = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
+    each = min(1, gpus)
+    allowed = min(cpus, gpus) if gpus else cpus
     if allowed < (count or 1):
         raise InputError(
-            f"--workers: {count or 1} of a CPU and {share:g} GPUs each are more than the "
-            f"cluster's {has_cpus:g} CPUs and {has_gpus:g} GPUs; lower --workers or "
-            "--gpus-per-worker, or add machines first."
+            f"--workers: {count or 1} of a CPU and {each} GPUs each are more than the cluster's "
+            f"{cpus} CPUs and {gpus} GPUs; lower --workers, or add machines first."
         )
-    return count or allowed, share
+    return count or allowed, each
 
 
 class _Worker:
@@ -173,5 +165,5 @@ class _Worker:
             )
         return self._settings.load()
 
-    def embed(self, number: int, texts: list[str]) -> tuple[int, np.ndarray]:
-        return number, self._settings.embed(self._encoder, texts)
+    def embed(self, texts: list[str]) -> np.ndarray:
+        return self._settings.embed(self._encoder, texts)

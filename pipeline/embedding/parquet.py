@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from pipeline.data.rows import is_parquet, open_parquet
-from pipeline.embedding.parts import changed_while_read
+from pipeline.embedding.unfinished import changed_while_read
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import writing
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pipeline.embedding.parts import Parts
     from pipeline.embedding.source import Source
+    from pipeline.embedding.unfinished import Unfinished
 
 _EMBEDDING = "embedding"
 
@@ -45,36 +46,36 @@ def output_schema(source: Source) -> pa.Schema:
     return schema
 
 
-def write_parquet(path: Path, source: Source, parts: Parts) -> None:
+def write_parquet(source: Source, unfinished: Unfinished) -> Path:
     """Read the input again and write its rows with their embeddings, a row group a chunk.
 
-    Args:
-        path: the file to write.
-        source: the input; all columns of a Parquet input are carried over.
-        parts: all its embeddings.
+    All columns of a Parquet input are carried over. Returns the file, beside the embeddings.
 
     Raises:
         InputError: the input has changed.
         WriteError: the file cannot be written.
     """
-    sentences, dimension = parts.shape
-    kind = pa.from_numpy_dtype(parts.dtype)
+    path = unfinished.folder / "whole"
+    sentences, dimension = unfinished.shape
+    embeddings = np.load(unfinished.array, mmap_mode="r")
+    kind = pa.from_numpy_dtype(unfinished.dtype)
     schema = output_schema(source).append(pa.field(_EMBEDDING, pa.list_(kind, dimension)))
     start = 0
     with (
-        writing(parts.output, pa.ArrowException),
+        writing(unfinished.output, pa.ArrowException),
         parquet.ParquetWriter(path, schema) as writer,
     ):
-        for columns in _columns(source, parts.chunk):
+        for columns in _columns(source, unfinished.chunk):
             stop = start + len(columns[0])
             if stop > sentences:
                 raise changed_while_read()
-            flat = pa.array(parts.read(start, stop).reshape(-1), kind)
+            flat = pa.array(embeddings[start:stop].reshape(-1), kind)
             arrays = [*columns, pa.FixedSizeListArray.from_arrays(flat, dimension)]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
             start = stop
     if start != sentences:
         raise changed_while_read()
+    return path
 
 
 def _schema(file: Path) -> pa.Schema:

@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """An input that can be read any number of times.
+    """An input that can be read any number of times."""
 
-    Attributes:
-        path: as it was given.
-        files: what is read, in order.
-        column: the column of sentences.
-    """
-
-    path: Path
-    files: tuple[Path, ...]
-    column: str
+    path: Path  # as it was given
+    files: tuple[Path, ...]  # what is read, in order
+    column: str  # of the sentences
 
     @classmethod
     def open(cls, path: Path, column: str) -> Self:

@@ -68,19 +68,12 @@ def pool(hidden: Tensor, mask: Tensor, pooling: str) -> Tensor:
 
 @dataclass(frozen=True)
 class SentenceEncoder:
-    """A transformer with its tokenizer and the way from token states to one vector.
+    """A transformer with its tokenizer and the way from token states to one vector."""
 
-    Attributes:
-        model: the transformer, without a pooler.
-        tokenizer: its tokenizer.
-        layout: pooling, maximum length, prompts, normalization.
-        dense: the layers behind the pooling.
-    """
-
-    model: PreTrainedModel
+    model: PreTrainedModel  # without a pooler
     tokenizer: PreTrainedTokenizerFast
     layout: Layout
-    dense: torch.nn.Sequential = field(default_factory=torch.nn.Sequential)
+    dense: torch.nn.Sequential = field(default_factory=torch.nn.Sequential)  # behind the pooling
 
     @classmethod
     def load(

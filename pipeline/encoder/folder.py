@@ -32,28 +32,16 @@ _MODES = {
 
 @dataclass(frozen=True)
 class Layout:
-    """How token states become one vector.
+    """How token states become one vector."""
 
-    Attributes:
-        pooling: such as `mean`; several are concatenated, `cls+mean`.
-        max_length: tokens, special ones included, after which a sentence is cut; None where the
-            folder leaves it to model and tokenizer.
-        normalize: whether embeddings are scaled to length one.
-        lower_case: whether text is lower-cased before the tokenizer sees it.
-        dense: folders of the Dense modules behind the pooling, in their order.
-        truncate_dim: numbers of an embedding that are kept, the first ones; None: all.
-        prompts: texts that may be put before a sentence, by name.
-        default_prompt: the name of the one that is, unless another one is asked for.
-    """
-
-    pooling: str
-    max_length: int | None = None
-    normalize: bool = False
-    lower_case: bool = False
-    dense: tuple[str, ...] = ()
-    truncate_dim: int | None = None
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    default_prompt: str | None = None
+    pooling: str  # such as `mean`; several are concatenated, `cls+mean`
+    max_length: int | None = None  # tokens; None: model and tokenizer decide
+    normalize: bool = False  # embeddings are scaled to length one
+    lower_case: bool = False  # before the tokenizer sees a text
+    dense: tuple[str, ...] = ()  # folders of the Dense modules behind the pooling
+    truncate_dim: int | None = None  # first numbers of an embedding that are kept; None: all
+    prompts: Mapping[str, str] = field(default_factory=dict)  # texts before a sentence, by name
+    default_prompt: str | None = None  # its name, where one is put before every sentence
 
     @classmethod
     def read(cls, folder: Path, pooling: str) -> "Layout":

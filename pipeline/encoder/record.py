@@ -9,21 +9,13 @@ from pipeline.machine.errors import InputError
 
 @dataclass(frozen=True)
 class Origin:
-    """How an encoder came about; all None for one that Triad did not train.
+    """How an encoder came about; all None for one that Triad did not train."""
 
-    Attributes:
-        objective: its name in params.yaml.
-        seed: of the run.
-        steps: of the run.
-        step: the one that was saved.
-        dev_spearman: its score on the dev pairs.
-    """
-
-    objective: str | None
+    objective: str | None  # its name in params.yaml
     seed: int | None
-    steps: int | None
-    step: int | None
-    dev_spearman: float | None
+    steps: int | None  # of the run
+    step: int | None  # the one that was saved
+    dev_spearman: float | None  # of that step
 
     def name(self, otherwise: str) -> str:
         """`<objective>-<seed>`, or the other name for one that Triad did not train."""

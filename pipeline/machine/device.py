@@ -1,26 +1,19 @@
-"""Where it runs: device, precision and cores, chosen once a run, and their names for records.
-
-torch is imported on first use: the service, which counts cores, goes without it.
-"""
+"""Where it runs: device, precision and random generators, and the device's name for records."""
 
 from __future__ import annotations
 
-import math
 import os
-import platform
 import re
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import torch
+from torch import Tensor
+
+from pipeline.machine.cores import usable_cores
 from pipeline.machine.errors import InputError
 
-if TYPE_CHECKING:
-    import torch
-
+RandomState = Mapping[str, Tensor]
 NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
-
-_CGROUP = Path("/sys/fs/cgroup")
-_CPUINFO = Path("/proc/cpuinfo")
 
 
 def resolve(device: str) -> torch.device:
@@ -31,8 +24,6 @@ def resolve(device: str) -> torch.device:
     Raises:
         InputError: the device is unknown or not there.
     """
-    import torch  # noqa: PLC0415 - on first use
-
     chosen = _chosen(device)
     if chosen.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(min(torch.get_num_threads(), usable_cores()))
@@ -40,8 +31,6 @@ def resolve(device: str) -> torch.device:
 
 
 def _chosen(device: str) -> torch.device:
-    import torch  # noqa: PLC0415 - on first use
-
     if not NAMES.fullmatch(device):
         raise _refusal(device, "no such name")
     if device == "auto":
@@ -68,16 +57,12 @@ def autocast_dtype(precision: str, device: torch.device) -> torch.dtype | None:
 
     `auto` takes bf16 where the hardware multiplies it natively, `bf16` insists, `fp32` declines.
     """
-    import torch  # noqa: PLC0415 - on first use
-
     if precision == "fp32":
         return None
     return torch.bfloat16 if precision == "bf16" or _has_bf16(device) else None
 
 
 def _has_bf16(device: torch.device) -> bool:
-    import torch  # noqa: PLC0415 - on first use
-
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "cpu":
@@ -88,40 +73,25 @@ def _has_bf16(device: torch.device) -> bool:
 
 def describe(device: torch.device) -> str:
     """The hardware in words, for records."""
-    import torch  # noqa: PLC0415 - on first use
-
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{device.type}, {torch.get_num_threads()} threads"
 
 
-def processor() -> str:
-    """As the CPU calls itself; what the system says of it where that is not to be had."""
-    if _CPUINFO.is_file():
-        for line in _CPUINFO.read_text(encoding="utf-8").splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                return value.strip()
-    return platform.processor() or platform.machine()
+def random_state(device: torch.device) -> RandomState:
+    """The generators that a run on the device draws from: the CPU's and its own."""
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    if device.type == "mps":
+        state["mps"] = torch.mps.get_rng_state()
+    return state
 
 
-def usable_cores(cgroup: Path = _CGROUP) -> int:
-    """Whole cores, at least 1: a quota of 1.5 gives 2, since an idle share costs less than none."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    quota = _quota(cgroup)
-    return max(1, min(allowed or 1, math.ceil(quota) if quota else allowed or 1))
-
-
-def _quota(cgroup: Path) -> float | None:
-    """Cores of CPU time that control groups grant; None: no limit, or none that is known."""
-    try:
-        granted, period = (cgroup / "cpu.max").read_text(encoding="ascii").split()
-        return None if granted == "max" else int(granted) / int(period)
-    except (OSError, ValueError):
-        pass
-    try:  # version 1
-        granted = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text(encoding="ascii")
-        period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text(encoding="ascii")
-        return int(granted) / int(period) if int(granted) > 0 else None
-    except (OSError, ValueError):
-        return None
+def set_random_state(state: RandomState, device: torch.device) -> None:
+    """Go on from a state; one of another kind of device sets the CPU's generator alone."""
+    torch.set_rng_state(state["cpu"])
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)
+    if device.type == "mps" and "mps" in state:
+        torch.mps.set_rng_state(state["mps"])

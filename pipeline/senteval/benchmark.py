@@ -27,17 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """Both halves; one that was not asked for, or has no data, holds no scores.
+    """Both halves; one that was not asked for, or has no data, holds no scores."""
 
-    Attributes:
-        sts: Correlations x 100.
-        transfer: Accuracies in percent.
-        setting: With which transfer tasks were scored.
-    """
-
-    sts: StsResult
-    transfer: TransferResult
-    setting: SettingName
+    sts: StsResult  # correlations x 100
+    transfer: TransferResult  # accuracies in percent
+    setting: SettingName  # with which transfer tasks were scored
 
     @property
     def scores(self) -> tuple[TaskScore | TransferScore, ...]:
@@ -63,7 +57,7 @@ def evaluate(
         print(result.sts.average, result.transfer.average, result.transfer["MR"].accuracy)
 
     Args:
-        encode: Gives a (number of sentences, D) array for a list of sentences.
+        encode: A list of N sentences -> an (N, D) array.
         data: The folder that holds STS/ and its like: SentEval's `downstream`; or a table of graded
             pairs, a .csv or .tsv file with the columns sentence1, sentence2 and score.
         tasks: `sts`, `transfer` and names of tasks, in a list or with commas between; a table has
@@ -81,13 +75,7 @@ def evaluate(
 
 
 def measure(encode: Encode, tasks: Tasks, setting: SettingName) -> Result:
-    """Scores what was read, and shows the progress on a terminal.
-
-    Args:
-        encode: Gives a (number of sentences, D) array for a list of sentences.
-        tasks: From `read`.
-        setting: Of the transfer tasks.
-    """
+    """Scores what `read` gave, and shows the progress on a terminal."""
     sts, transfer = [], []
     with tqdm([*tasks.sts, *tasks.transfer], unit="task", disable=None) as progress:
         for task in progress:

@@ -31,19 +31,12 @@ SETTINGS: dict[SettingName, Setting] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a protocol says of features.
+    """What a protocol says of features, in percent."""
 
-    Attributes:
-        accuracy: In percent; of nested cross-validation, the mean of the outer folds.
-        dev_accuracy: In percent, of the chosen decay on the rows that chose it.
-        weight_decays: The chosen ones, one for each outer fold.
-        predictions: Of the tested rows in their order, one array for each outer fold.
-    """
-
-    accuracy: float
-    dev_accuracy: float
-    weight_decays: tuple[float, ...]
-    predictions: tuple[np.ndarray, ...]
+    accuracy: float  # of nested cross-validation, the mean of the outer folds
+    dev_accuracy: float  # of the chosen decay on the rows that chose it
+    weight_decays: tuple[float, ...]  # the chosen ones, one for each outer fold
+    predictions: tuple[np.ndarray, ...]  # of the tested rows, one array for each outer fold
 
 
 def classify(

@@ -54,9 +54,8 @@ def read_table(path: Path) -> tuple[Pairs, ...]:
 def read_dev(path: Path) -> Pairs:
     """The pairs that are scored during training.
 
-    Args:
-        path: SentEval's folder, or its `sts-dev.csv`; or a table, whose `dev` pairs are read, or
-            all pairs where none is marked.
+    They are those of SentEval's folder, or of its `sts-dev.csv`; or of a table the `dev` pairs, or
+    all pairs where none is marked.
 
     Raises:
         InputError: the file is missing, malformed, or holds too little.

@@ -69,14 +69,7 @@ def check_folder(data: Path) -> None:
 
 
 def check(data: Path, task: str) -> Label:
-    """Compares a task's files with the published ones.
-
-    Args:
-        data: The folder that holds STS/ and its like: SentEval's `downstream`.
-        task: One of `known_files()`.
-
-    Returns:
-        "benchmark" if every needed file is the published one, else "other".
+    """Whether every needed file of a task in SentEval's `downstream` folder is the published one.
 
     Raises:
         InputError: A needed file is missing or empty, or a published one was cut short.

@@ -42,15 +42,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Examples:
-    """Sentences, or pairs of them, with their labels.
+    """Sentences, or pairs of them, with their labels."""
 
-    Attributes:
-        sentences: One tuple of N sentences, or two of which the k-th make a pair.
-        labels: (N,) classes counted from 0.
-    """
-
-    sentences: tuple[tuple[str, ...], ...]
-    labels: np.ndarray
+    sentences: tuple[tuple[str, ...], ...]  # N sentences, or two times N that make pairs
+    labels: np.ndarray  # (N,) classes counted from 0
 
     def __len__(self) -> int:
         return len(self.labels)

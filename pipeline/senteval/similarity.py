@@ -21,16 +21,11 @@ if TYPE_CHECKING:
 # Cosines of float32 vectors that are equal up to rounding differ by about 1e-7.
 COLLAPSED_RANGE = 1e-6
 
-Encode = Callable[[list[str]], "ArrayLike"]
+Encode = Callable[[list[str]], "ArrayLike"]  # N sentences -> embeddings (N, D)
 
 
 def embed(encode: Encode, sentences: list[str], name: str) -> np.ndarray:
-    """Embeddings (N, D) of N sentences, in float32 at least.
-
-    Args:
-        encode: Gives a (number of sentences, D) array for a list of sentences.
-        sentences: What to encode.
-        name: Of the task, for errors.
+    """Embeddings (N, D) of N sentences, in float32 at least; `name` is for errors.
 
     Raises:
         InputError: The shape is wrong, or a number is not finite.
@@ -52,14 +47,7 @@ def embed(encode: Encode, sentences: list[str], name: str) -> np.ndarray:
 
 
 def cosine_scores(encode: Encode, pairs: Pairs) -> np.ndarray:
-    """Cosine of each pair, each distinct sentence encoded once.
-
-    Args:
-        encode: Gives a (number of sentences, D) array for a list of sentences.
-        pairs: N sentence pairs.
-
-    Returns:
-        (N,) float64.
+    """Cosine of each of N pairs, (N,) float64; each distinct sentence is encoded once.
 
     Raises:
         InputError: The shape is wrong, or vectors are not finite, zero or all alike.

@@ -35,44 +35,25 @@ OPTIMIZERS = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}
 
 @dataclass(frozen=True)
 class Setting:
-    """What a score depends on besides the features.
+    """What a score depends on besides the features."""
 
-    Attributes:
-        folds: Of cross-validation.
-        optimizer: torch's Adam or RMSprop with their default rates; decay is part of the gradient.
-        batch_size: Rows of a minibatch; an epoch's last one may be smaller.
-        epoch_size: Epochs between two looks at the validation accuracy.
-        patience: Looks without a new best, in all and not in a row, that training survives:
-            SentEval's tenacity.
-        seed: Of initial weights, held-out rows and permutations, the same for every classifier.
-        double: Whether to compute in float64.
-        outer_folds: Nested cross-validation ends after so many folds; None for all of them.
-    """
-
-    folds: int
-    optimizer: Literal["adam", "rmsprop"]
-    batch_size: int
-    epoch_size: int
-    patience: int
-    seed: int = 1111
-    double: bool = False
-    outer_folds: int | None = None
+    folds: int  # of cross-validation
+    optimizer: Literal["adam", "rmsprop"]  # torch's, with default rates; decay is in the gradient
+    batch_size: int  # rows of a minibatch; an epoch's last one may be smaller
+    epoch_size: int  # epochs between two looks at the validation accuracy
+    patience: int  # looks without a new best, in all and not in a row: SentEval's tenacity
+    seed: int = 1111  # of weights, held-out rows and permutations, for every classifier
+    double: bool = False  # compute in float64
+    outer_folds: int | None = None  # nested cross-validation ends after so many
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The matrix that all classifiers of a task share.
+    """The matrix that all classifiers of a task share."""
 
-    Attributes:
-        matrix: (N, columns): features, a column of ones for the bias, zeros up to a round width.
-        labels: (N,) classes, counted from 0.
-        features: How many of the columns are features.
-        classes: How many classes there are.
-    """
-
-    matrix: Tensor
-    labels: Tensor
-    features: int
+    matrix: Tensor  # (N, columns): features, ones for the bias, zeros up to a round width
+    labels: Tensor  # (N,) classes, counted from 0
+    features: int  # how many of the columns are features
     classes: int
 
     @classmethod
@@ -112,17 +93,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Fold:
-    """What S classifiers train on.
+    """What S classifiers train on."""
 
-    Attributes:
-        train: Indices of rows.
-        dev: Indices of rows to validate on; None to hold some of `train` out.
-        weight_decays: One for each classifier.
-    """
-
-    train: np.ndarray
-    dev: np.ndarray | None
-    weight_decays: tuple[float, ...]
+    train: np.ndarray  # indices of rows
+    dev: np.ndarray | None  # indices of rows to validate on; None to hold some of `train` out
+    weight_decays: tuple[float, ...]  # one for each classifier
 
 
 @dataclass(frozen=True)
@@ -136,10 +111,7 @@ class Fitted:
 def fit(rows: Rows, folds: Sequence[Fold], setting: Setting) -> list[Fitted]:
     """Trains every classifier as if it were alone and numpy and torch were seeded before.
 
-    Args:
-        rows: What the indices of the folds stand for.
-        folds: All with equally many decays.
-        setting: How to train.
+    All folds have equally many decays.
     """
     groups = sorted(_together(rows, folds, setting.batch_size), key=len, reverse=True)
     fitted: dict[int, Fitted] = {}

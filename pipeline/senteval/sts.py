@@ -82,10 +82,6 @@ class StsResult:
 def score_sts(encode: Encode, data: StsData) -> TaskScore:
     """Encodes a task's pairs together and scores them together and by subset.
 
-    Args:
-        encode: Gives a (number of sentences, D) array for a list of sentences.
-        data: From `read_sts`.
-
     Raises:
         InputError: Embeddings are not finite, zero or all alike.
     """

@@ -60,32 +60,20 @@ FOLDERS = {task: folder for task, (folder, _) in (STS | TRANSFER).items()}
 
 @dataclass(frozen=True)
 class StsData:
-    """A task's scored pairs.
-
-    Attributes:
-        task: Its name.
-        label: Whether the files are the published benchmark.
-        subsets: STS-B and SICK-R have one, their test split.
-    """
+    """A task's scored pairs."""
 
     task: str
-    label: Label
-    subsets: tuple[Pairs, ...]
+    label: Label  # whether the files are the published benchmark
+    subsets: tuple[Pairs, ...]  # STS-B and SICK-R have one, their test split
 
 
 @dataclass(frozen=True)
 class TransferData:
-    """A task's examples.
-
-    Attributes:
-        task: Its name.
-        label: Whether the files are the published benchmark.
-        parts: `all`; or `train` and `test`; or `train`, `dev` and `test`.
-    """
+    """A task's examples."""
 
     task: str
-    label: Label
-    parts: dict[str, Examples]
+    label: Label  # whether the files are the published benchmark
+    parts: dict[str, Examples]  # `all`; or `train` and `test`; or `train`, `dev` and `test`
 
 
 @dataclass(frozen=True)
@@ -138,10 +126,6 @@ def read_transfer(data: Path, task: str) -> TransferData:
 
 def select(data: Path, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Tasks with and without a folder, each once and in the order in which tasks are reported.
-
-    Args:
-        data: SentEval's `downstream` folder.
-        names: Of tasks; `sts` and `transfer` stand for seven each.
 
     Raises:
         InputError: A name is unknown, or none of the tasks is there.

@@ -23,25 +23,15 @@ COLLAPSED_RANGE = 1e-6
 
 @dataclass(frozen=True)
 class TransferScore:
-    """One task's scores in percent.
-
-    Attributes:
-        task: Its name.
-        accuracy: On the tested rows.
-        dev_accuracy: Of the chosen decay, on the rows that chose it.
-        f1: Of class 1 on the tested rows, for MRPC only.
-        weight_decays: The chosen ones, one for each outer fold.
-        counts: Rows in each part.
-        label: Whether the data is the published benchmark.
-    """
+    """One task's scores in percent."""
 
     task: str
-    accuracy: float
-    dev_accuracy: float
-    f1: float | None
-    weight_decays: tuple[float, ...]
-    counts: dict[str, int]
-    label: Label
+    accuracy: float  # on the tested rows
+    dev_accuracy: float  # of the chosen decay, on the rows that chose it
+    f1: float | None  # of class 1 on the tested rows, for MRPC only
+    weight_decays: tuple[float, ...]  # the chosen ones, one for each outer fold
+    counts: dict[str, int]  # rows in each part
+    label: Label  # whether the data is the published benchmark
 
 
 @dataclass(frozen=True)
@@ -64,11 +54,6 @@ class TransferResult:
 
 def score_transfer(encode: Encode, data: TransferData, setting: Setting) -> TransferScore:
     """Encodes a task's sentences, then trains and scores classifiers on them.
-
-    Args:
-        encode: Gives a (number of sentences, D) array for a list of sentences.
-        data: From `read_transfer`.
-        setting: How to train and score.
 
     Raises:
         InputError: Too few rows of a class for the folds, or embeddings that are not finite or all

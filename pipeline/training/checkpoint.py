@@ -20,30 +20,22 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from pipeline.machine.device import RandomState, set_random_state
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
-from pipeline.training.random_state import State, set_random_state
 
 NAMES = ("last.pt", "best.pt")
 
 
 @dataclass
 class Progress:
-    """How far a run has come.
+    """How far a run has come."""
 
-    Attributes:
-        step: optimizer steps done.
-        best_step: the step with the best dev score; 0 before the first.
-        best_score: that score.
-        rows: the curve so far.
-        dynamics: the batches' numbers so far.
-    """
-
-    step: int = 0
-    best_step: int = 0
+    step: int = 0  # optimizer steps done
+    best_step: int = 0  # with the best dev score; 0 before the first
     best_score: float = float("-inf")
-    rows: list[dict[str, float]] = field(default_factory=list)
-    dynamics: list[dict[str, float]] = field(default_factory=list)
+    rows: list[dict[str, float]] = field(default_factory=list)  # of the curve
+    dynamics: list[dict[str, float]] = field(default_factory=list)  # the batches' numbers
 
     @property
     def evaluated_step(self) -> int:
@@ -74,22 +66,17 @@ def run_key(identity: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints of one run.
+    """The checkpoints of one run."""
 
-    Attributes:
-        folder: where they lie; outside DVC's outputs, which DVC deletes when a stage starts.
-        key: see `run_key`.
-    """
-
-    folder: Path
-    key: str
+    folder: Path  # outside DVC's outputs, which DVC deletes when a stage starts
+    key: str  # see `run_key`
 
     def save(
         self,
         progress: Progress,
         network: nn.Module,
         optimizer: Optimizer,
-        random: Sequence[State],
+        random: Sequence[RandomState],
     ) -> None:
         """Write the state after an evaluation; `random` is each process's, by rank."""
         state = {

@@ -21,15 +21,10 @@ _ROWS = 512
 
 @dataclass(frozen=True)
 class DevSet:
-    """STS-B's dev pairs.
-
-    Attributes:
-        pairs: sentence pairs with gold scores.
-        batch_size: sentences a forward pass on a CPU.
-    """
+    """The pairs that are scored during training."""
 
     pairs: Pairs
-    batch_size: int
+    batch_size: int  # sentences a forward pass on a CPU
 
     @property
     def version(self) -> str:
@@ -40,15 +35,11 @@ class DevSet:
     def scorer(
         self, encoder: SentenceEncoder, autocast: torch.dtype | None = None
     ) -> Callable[[], float]:
-        """What gives the encoder's score whenever it is called; the pairs are tokenized here.
+        """What gives the encoder's score, Spearman x 100 of cosine and gold, whenever it is called.
 
-        Args:
-            encoder: its weights may change between calls; it is left in training mode.
-            autocast: the precision of the forward passes; None is the weights' own.
-
-        Returns:
-            A function that gives Spearman x 100 of cosine and gold. It raises CollapseError where
-            embeddings are all equal or not finite.
+        The pairs are tokenized here; weights may change between calls. Without `autocast` the
+        forward passes are in the weights' own precision. A call leaves the encoder in training
+        mode, and raises CollapseError where embeddings are all equal or not finite.
         """
         sentences = list(dict.fromkeys((*self.pairs.first, *self.pairs.second)))
         tokens = dict(zip(sentences, encoder.tokenize(sentences), strict=True))

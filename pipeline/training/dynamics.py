@@ -7,11 +7,26 @@ from pipeline.objectives import Components, Objective
 from pipeline.objectives.mhe import energy
 from pipeline.objectives.pieces import alignment
 from pipeline.objectives.views import Views, diagonal_mask, full_precision, l2_normalize
-from pipeline.training.curves import DYNAMICS
 
 # Wang & Isola (2020) report uniformity with e^{-2 |x - y|^2} = e^{4 (x.y - 1)}.
 UNIFORMITY_EXPONENT = 4
-NAMES = DYNAMICS[1:]  # without the step
+# Those of the curve, too.
+BATCH = (
+    "dissipation",
+    "hardest_share",
+    "ratio",
+    "alignment",
+    "uniformity",
+    "positive_cosine",
+    "negative_cosine",
+)
+NAMES = (
+    *BATCH,
+    "positive_angle",
+    "positive_angle_deviation",
+    "negative_angle",
+    "negative_angle_deviation",
+)
 
 
 @torch.no_grad()

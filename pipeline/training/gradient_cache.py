@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 from torch import Tensor
 
-from pipeline.training.random_state import random_state, set_random_state
+from pipeline.machine.device import random_state, set_random_state
 
 Rows = tuple[Tensor, ...]
 

@@ -1,7 +1,11 @@
-"""What one training run depends on: configuration joined with prepared data."""
+"""What one training run depends on, and what its encoder's folder says of it.
 
+Nothing in a folder differs between equal runs on one machine: no times, no paths of the machine.
+"""
+
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,8 @@ from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import ConfigError
 from pipeline.machine.settings import unknown
 from pipeline.objectives import Objective
+from pipeline.training.checkpoint import Progress
+from pipeline.training.curves import rounded
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
@@ -24,26 +30,15 @@ ELSEWHERE = ("device", "launcher")
 
 @dataclass(frozen=True)
 class Identity:
-    """All that decides a run's result, the machine apart.
+    """All that decides a run's result, the machine apart."""
 
-    Attributes:
-        name: the objective's name in params.yaml.
-        kind: the registered objective that it is, or is a variant of.
-        objective: with its hyperparameters.
-        seed: of head, dropout and data order.
-        settings: the loop's.
-        backbone: where training starts.
-        backbone_version: hash of its weights.
-        data: the prepared corpus.
-    """
-
-    name: str
-    kind: str
+    name: str  # of the objective in params.yaml
+    kind: str  # the registered objective that it is, or is a variant of
     objective: Objective
-    seed: int
+    seed: int  # of head, dropout and data order
     settings: TrainParams
     backbone: BackboneParams
-    backbone_version: str
+    backbone_version: str  # hash of its weights
     data: Meta
 
     @property
@@ -51,10 +46,6 @@ class Identity:
         """Optimizer steps in all; a batch that is not full is left out."""
         epoch = self.data.train // self.settings.batch_size
         return self.settings.steps or self.settings.epochs * epoch
-
-    def keeping(self, keep: Keep) -> "Identity":
-        """The same run, of which this step's encoder is kept."""
-        return replace(self, settings=self.settings.model_copy(update={"keep": keep}))
 
     def plan(self) -> str:
         """What the run will do, as a sentence."""
@@ -104,12 +95,7 @@ def identify(
 ) -> Identity:
     """Join configuration and prepared data into what one run depends on.
 
-    Args:
-        params: the configuration.
-        name: of the objective there.
-        seed: of head, dropout and data order.
-        prepared: folder of the prepare stage.
-        replaced: settings of `train` that this run has otherwise, where they are not None.
+    Settings of `train` that this run has otherwise are in `replaced`, where they are not None.
 
     Raises:
         ConfigError: an unknown objective, a seed out of range, or data prepared for other settings.
@@ -138,3 +124,61 @@ def identify(
     objective = params.objective(name)
     kind = params.kind(name)
     return Identity(name, kind, objective, seed, settings, params.backbone, version, data)
+
+
+def write_record(
+    folder: Path, identity: Identity, keep: Keep, progress: Progress, hardware: str
+) -> None:
+    """Write triad.json and the model card of the step that is kept into an encoder's folder."""
+    last = {"step": progress.step, "dev_spearman": round(progress.last_score, 6)}
+    best = {"step": progress.best_step, "dev_spearman": round(progress.best_score, 6)}
+    own = identity.as_dict()
+    record = own | {
+        "training": own["training"] | {"keep": keep},
+        "hardware": hardware,
+        "steps": identity.steps,
+        "kept": last if keep == "last" else best,
+        "best": best,
+        "curve": [rounded(row) for row in progress.rows],
+    }
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / "triad.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(_card(record), encoding="utf-8")
+
+
+def _card(record: Mapping[str, Any]) -> str:
+    name, seed, kept = record["objective"], record["seed"], record["kept"]
+    return f"""---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+language: en
+tags: [sentence-transformers, feature-extraction, sentence-similarity, triad]
+---
+
+# {name}-{seed}
+
+A sentence encoder trained by Triad with the objective `{name}` from
+`{record["backbone"]["source"]}` on {record["data"]["sentences"]:,} sentences of
+`{record["data"]["source"]}`.
+
+| setting | value |
+| --- | --- |
+{_rows(record["hyperparameters"])}
+{_rows(record["training"])}
+| pooling | {record["backbone"]["pooling"]} |
+| seed | {seed} |
+| step | {kept["step"]} of {record["steps"]} |
+| dev Spearman x 100 | {kept["dev_spearman"]:.2f} |
+
+```python
+from sentence_transformers import SentenceTransformer
+
+embeddings = SentenceTransformer("models/{name}/{seed}").encode(["two sentences", "to compare"])
+```
+
+`triad.json` holds the whole record with the training curve.
+"""
+
+
+def _rows(settings: Mapping[str, Any]) -> str:
+    return "\n".join(f"| {key.replace('_', ' ')} | {value} |" for key, value in settings.items())

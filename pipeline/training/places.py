@@ -17,23 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Places:
-    """Where a run reads and writes.
+    """Where a run reads and writes."""
 
-    Attributes:
-        prepared: folder of the prepare stage.
-        model: the encoder's folder, replaced as a whole.
-        curve: the curve's CSV file.
-        dynamics: the CSV file of what the batches were like.
-        checkpoints: folder that survives an interruption.
-        best: the folder of the best step's encoder, beside `model`; None: not wanted.
-    """
-
-    prepared: Path
-    model: Path
-    curve: Path
-    dynamics: Path
-    checkpoints: Path
-    best: Path | None = None
+    prepared: Path  # folder of the prepare stage
+    model: Path  # the encoder's folder, replaced as a whole
+    curve: Path  # CSV file
+    dynamics: Path  # CSV file of what the batches were like
+    checkpoints: Path  # folder that survives an interruption
+    best: Path | None = None  # folder of the best step's encoder beside `model`, where wanted
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Places:

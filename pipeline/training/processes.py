@@ -8,7 +8,6 @@ batch, negatives included, and nothing but embeddings and gradients is exchanged
 from __future__ import annotations
 
 import os
-import time
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,7 +19,7 @@ from torch import Tensor, nn
 from torch import distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from pipeline.machine.device import describe
+from pipeline.machine.device import describe, resolve
 from pipeline.machine.errors import InputError, OtherProcessError
 
 if TYPE_CHECKING:
@@ -29,27 +28,18 @@ if TYPE_CHECKING:
 # What one process does while the others wait (evaluating, writing) may take as long as it needs;
 # torchrun itself ends all when one has died.
 _PATIENCE = timedelta(days=2)
-# Seconds that the first process may need longer than another one to come to the same error.
-_FIRST_SPEAKS = 30.0
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that train one encoder.
+    """This process among those that train one encoder."""
 
-    Attributes:
-        rank: 0 to count - 1; the first one evaluates, writes and speaks.
-        count: how many there are.
-        local_rank: this one's number on its machine: which GPU it takes.
-        control: the group for messages between hosts' memories; None when alone.
-    """
-
-    rank: int = 0
+    rank: int = 0  # up to count - 1
     count: int = 1
-    local_rank: int = 0
-    control: dist.ProcessGroup | None = None
+    local_rank: int = 0  # its number on its machine: which GPU it takes
+    control: dist.ProcessGroup | None = None  # for messages between hosts' memories
 
     @property
     def first(self) -> bool:
@@ -68,10 +58,22 @@ class Processes:
                 f"has started, got {batch_size}."
             )
 
-    def device_name(self, asked: str) -> str:
-        """The device by name; of several processes on GPUs each takes its own."""
-        alone = self.count == 1 or asked == "cpu" or not torch.cuda.is_available()
-        return asked if alone else f"cuda:{self.local_rank}"
+    def device(self, asked: str) -> torch.device:
+        """The device; of several processes on GPUs each takes its own.
+
+        Raises:
+            InputError: it is not there, or this machine has fewer GPUs than processes.
+        """
+        if self.count == 1 or asked == "cpu" or not torch.cuda.is_available():
+            return resolve(asked)
+        gpus = torch.cuda.device_count()
+        if gpus <= self.local_rank:
+            raise InputError(
+                f"torchrun: process {self.local_rank} of this machine has no GPU of its own, there "
+                f"are {gpus}; give --nproc-per-node {gpus}."
+            )
+        torch.cuda.set_device(self.local_rank)
+        return resolve(f"cuda:{self.local_rank}")
 
     def describe(self, device: torch.device) -> str:
         """The hardware in words, for records."""
@@ -164,21 +166,6 @@ class Processes:
         return everyone
 
 
-@contextmanager
-def said_once() -> Iterator[None]:
-    """Errors of the block, which all processes of a machine meet alike, are said by its first one.
-
-    The others wait until torchrun ends them, as it does when the first one has failed. One that
-    waits in vain has met the error alone and says so itself.
-    """
-    try:
-        yield
-    except (ValueError, OSError):
-        if os.environ.get("LOCAL_RANK", "0") != "0":
-            time.sleep(_FIRST_SPEAKS)
-        raise
-
-
 def without_exchange(network: nn.Module) -> AbstractContextManager[None]:
     """A context in which a wrapped network's backward passes exchange no gradients."""
     if isinstance(network, DistributedDataParallel):
@@ -190,31 +177,16 @@ ALONE = Processes()
 
 
 @contextmanager
-def joining(device: str) -> Iterator[Processes]:
-    """Meet the other processes that torchrun has started; alone where it has not.
-
-    Args:
-        device: as in params.yaml; `cpu` leaves GPUs alone.
-
-    Raises:
-        InputError: this machine has fewer GPUs than processes.
-    """
+def joining() -> Iterator[Processes]:
+    """Meet the other processes that torchrun has started; alone where it has not."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         yield ALONE
         return
-    local_rank = int(os.environ["LOCAL_RANK"])
-    gpus = 0 if device == "cpu" else torch.cuda.device_count()
-    if 0 < gpus <= local_rank:
-        raise InputError(
-            f"torchrun: process {local_rank} of this machine has no GPU of its own, there are "
-            f"{gpus}; give --nproc-per-node {gpus}."
-        )
-    if gpus:
-        torch.cuda.set_device(local_rank)
-    dist.init_process_group("nccl" if gpus else "gloo", timeout=_PATIENCE)
+    backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backends, timeout=_PATIENCE)
     try:
         control = dist.new_group(backend="gloo", timeout=_PATIENCE)
-        yield Processes(dist.get_rank(), count, local_rank, control)
+        yield Processes(dist.get_rank(), count, int(os.environ["LOCAL_RANK"]), control)
     finally:
         dist.destroy_process_group()

@@ -25,16 +25,10 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What a step saw, outside the graph; to be read before the next step.
+    """What a step saw, outside the graph; to be read before the next step."""
 
-    Attributes:
-        anchor: (N, D) first views of all processes' sentences, as the objective got them.
-        positive: (N, D) their second views.
-        loss: the loss on them.
-    """
-
-    anchor: Tensor
-    positive: Tensor
+    anchor: Tensor  # (N, D) first views of all processes' sentences, as the objective got them
+    positive: Tensor  # (N, D) their second views
     loss: Tensor
 
 

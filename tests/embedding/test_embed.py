@@ -74,7 +74,7 @@ def test_half_precision_is_the_rounded_single_of_length_one(
 ) -> None:
     source = write_text(tmp_path / "in.txt")
     assert embed(source, tmp_path / "single.npy", tiny_bert, "--normalize") == 0
-    half = ["--normalise", "--dtype", "float16"]
+    half = ["--normalize", "--dtype", "float16"]
     assert embed(source, tmp_path / output, tiny_bert, *half) == 0
     single, halved = np.load(tmp_path / "single.npy"), embeddings(tmp_path / output)
     assert np.abs(np.linalg.norm(single, axis=1) - 1).max() < 1e-6

@@ -20,7 +20,6 @@ from pyarrow import parquet
 
 from pipeline.embedding.encoding import Encoding
 from pipeline.embedding.on_ray import workers_for
-from pipeline.embedding.parts import parts_folder
 from tests.embedding.lab import (
     CHUNK,
     SENTENCES,
@@ -127,7 +126,7 @@ def test_a_local_cluster_resumes_a_run_and_gives_the_same_embeddings_in_order(
     found = np.load(output)
     assert np.array_equal(found[:CHUNK], ones())  # made before, and not again
     assert np.abs(found - reference(tiny_bert))[CHUNK:].max() < CLOSE
-    assert not parts_folder(output).exists()
+    assert [path.name for path in tmp_path.glob("out*")] == ["out.npy"]
     assert cluster.heard
     assert cluster.heard <= LOOPBACK
     assert cluster.is_gone()
@@ -162,7 +161,7 @@ def test_a_cluster_of_two_machines_reads_and_writes_parquet(
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     cluster.code = TWO_MACHINES
     source, output = write_parquet(tmp_path / "in.parquet"), tmp_path / "out.parquet"
-    more = ["--dtype", "float16", "--normalise"]
+    more = ["--dtype", "float16", "--normalize"]
     assert cluster.embed(source, output, tiny_bert, "--workers", "2", *more) == 0, cluster.err
     assert embed(source, tmp_path / "plain.parquet", tiny_bert, *more) == 0
     found, expected = embeddings(output), embeddings(tmp_path / "plain.parquet")
@@ -204,17 +203,17 @@ INTERRUPTED = """
 import os, signal, sys
 
 from pipeline import embed
-from pipeline.embedding.parts import Parts
+from pipeline.embedding.unfinished import Unfinished
 
-write, seen = Parts.write, []
+append, seen = Unfinished.append, []
 
 def interrupted(*chunk):
     if seen:
         os.killpg(0, signal.SIGINT)  # as a terminal does, workers included
     seen.append(chunk)
-    write(*chunk)
+    append(*chunk)
 
-Parts.write = interrupted
+Unfinished.append = interrupted
 sys.exit(embed.main(sys.argv[1:]))
 """
 
@@ -229,7 +228,8 @@ def test_ctrl_c_ends_a_cluster_with_one_sentence_and_keeps_the_finished_chunks(
     last = cluster.err.splitlines()[-1]
     assert last == "embed: interrupted; the same command resumes after the last finished chunk."
     assert "Traceback" not in cluster.err
-    assert list(parts_folder(output).glob("0*"))
+    kept = (tmp_path / "out.npy.parts" / "embeddings").stat().st_size
+    assert kept >= CHUNK * WIDTH * 4
     assert not output.exists()
     assert cluster.is_gone()
 
@@ -246,27 +246,26 @@ def test_an_address_where_no_cluster_answers_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("has", "options", "expected"),
+    ("has", "asked", "expected"),
     [
-        ({"CPU": 4.0}, (None, None), (4, 0.0)),
-        ({"CPU": 16.0, "GPU": 2.0}, (None, None), (2, 1.0)),
-        ({"CPU": 16.0, "GPU": 2.0}, (None, 0.5), (4, 0.5)),
-        ({"CPU": 16.0, "GPU": 2.0}, (3, 0.0), (3, 0.0)),
-        ({"CPU": 1.0, "GPU": 2.0}, (None, None), (1, 1.0)),
-        ({"CPU": 2.0}, (3, None), None),
-        ({"CPU": 2.0}, (None, 1.0), None),
-        ({}, (None, 0), None),
+        ({"CPU": 4.0}, None, (4, 0)),
+        ({"CPU": 4.0}, 3, (3, 0)),
+        ({"CPU": 16.0, "GPU": 2.0}, None, (2, 1)),
+        ({"CPU": 1.0, "GPU": 2.0}, None, (1, 1)),
+        ({"CPU": 2.0}, 3, None),
+        ({"CPU": 16.0, "GPU": 2.0}, 3, None),
+        ({}, None, None),
     ],
 )
 def test_workers_take_what_the_cluster_has_and_more_is_refused(
     monkeypatch: pytest.MonkeyPatch,
     has: dict[str, float],
-    options: tuple[int | None, float | None],
-    expected: tuple[int, float] | None,
+    asked: int | None,
+    expected: tuple[int, int] | None,
 ) -> None:
     monkeypatch.setattr(ray, "cluster_resources", lambda: has)
     if expected is None:
         with pytest.raises(ValueError, match=r"^--workers: .* are more than the cluster's .* CPUs"):
-            workers_for(*options)
+            workers_for(asked)
     else:
-        assert workers_for(*options) == expected
+        assert workers_for(asked) == expected

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from pipeline.embedding.source import Source
+from pipeline.embedding.unfinished import Unfinished
 from tests.embedding.lab import (
     SENTENCES,
     FakeEncoder,
@@ -26,7 +28,6 @@ from tests.embedding.lab import (
 from tests.tiny import ROOT, contents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 RESUME = "embed: interrupted; the same command resumes after the last finished chunk.\n"
@@ -51,14 +52,14 @@ def test_an_interrupted_run_resumes_to_the_same_bytes_and_encodes_no_chunk_again
     assert not run.parts.exists()
 
 
-def test_a_run_that_was_stopped_while_it_joined_its_chunks_encodes_none_again(
-    fake: FakeEncoder, run: Run, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("output", ["out.npy", "out.parquet"])
+def test_a_run_that_was_stopped_behind_its_last_chunk_encodes_none_again(
+    fake: FakeEncoder, run: Run, monkeypatch: pytest.MonkeyPatch, output: str
 ) -> None:
+    run.output = run.folder / output
     with monkeypatch.context() as patch:
-        patch.setattr("shutil.rmtree", interrupt)
-        patch.setattr("pathlib.Path.replace", interrupted_at("whole"))
+        patch.setattr(Unfinished, "finish", interrupt)
         assert run() == 130
-    assert (run.parts / "whole").exists()
     fake.seen.clear()
     assert run() == 0
     assert not fake.seen
@@ -69,21 +70,15 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def interrupted_at(name: str) -> Callable[[Path, Path], None]:
-    def replace(path: Path, target: Path) -> None:
-        if path.name == name:
-            raise KeyboardInterrupt
-        os.replace(path, target)  # noqa: PTH105 - it stands for the method
-
-    return replace
-
-
-def test_a_chunk_that_a_power_cut_has_shortened_is_encoded_again(
-    fake: FakeEncoder, run: Run
+@pytest.mark.parametrize("kept", [0, 50, 1000, 2200, 4000])
+def test_what_a_kill_or_a_power_cut_has_left_of_a_chunk_is_encoded_again(
+    fake: FakeEncoder, run: Run, kept: int
 ) -> None:
+    """A chunk has 2,048 bytes, and a header of 128 is before the first."""
     run.stopped(fake, 2)
-    os.truncate(run.parts / "00000001", 100)
+    os.truncate(run.parts / "embeddings", kept)
     assert run() == 0
+    assert len(fake.seen) == (2 if kept > 128 + 2048 else 3)
     assert np.load(run.output)[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]
 
 
@@ -91,16 +86,16 @@ KILLED = """
 import os, signal, sys
 
 from pipeline import embed
-from pipeline.embedding.parts import Parts
+from pipeline.embedding.unfinished import Unfinished
 
-write = Parts.write
+append = Unfinished.append
 
-def killed(parts, number, embeddings):
-    if number == 2:
+def killed(unfinished, embeddings):
+    if unfinished.done == 16:
         os.kill(os.getpid(), signal.SIGKILL)
-    write(parts, number, embeddings)
+    append(unfinished, embeddings)
 
-Parts.write = killed
+Unfinished.append = killed
 sys.exit(embed.main(sys.argv[1:]))
 """
 
@@ -112,7 +107,6 @@ def test_a_killed_process_is_resumed(tiny_bert: Path, tmp_path: Path) -> None:
     killed = subprocess.run(command, cwd=ROOT, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not output.exists()
-    assert len(list((tmp_path / "out.parquet.parts").glob("0*"))) == 2
     assert embed(source, output, tiny_bert) == 0
     assert embed(source, tmp_path / "whole.parquet", tiny_bert) == 0
     assert output.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
@@ -134,7 +128,7 @@ class TestRefusals:
 
     def test_changed_pooling(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr("pathlib.Path.replace", interrupted_at("whole"))
+            patch.setattr(Unfinished, "finish", interrupt)
             assert run() == 130
         self.of_another(run, "--pooling, --normalize", "--pooling", "mean", "--normalize")
 
@@ -161,22 +155,29 @@ class TestRefusals:
             assert "another process is writing" in run.refused()
         assert run() == 0
 
-    def test_a_full_disk_keeps_what_is_finished(
-        self, fake: FakeEncoder, run: Run, monkeypatch: pytest.MonkeyPatch
+    def test_a_disk_that_is_full_within_a_chunk_keeps_those_before_it(
+        self, fake: FakeEncoder, run: Run
     ) -> None:
-        def full(path: Path, content: bytes) -> int:
-            if "00000002" in path.name:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            with path.open("wb") as file:
-                return file.write(content)
-
-        with monkeypatch.context() as patch:
-            patch.setattr("pathlib.Path.write_bytes", full)
+        """The system allows files of 5,000 bytes, which is two chunks and a part of the third."""
+        usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, usual[1]))
+        try:
             said = run.refused()
-        assert said.endswith("MB are needed); make room, or name another place.")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        assert re.search(r"out.npy: cannot be written \(.*\); make room, or name another pl", said)
         fake.seen.clear()
         assert run() == 0
         assert len(fake.seen) == 1
+        assert np.load(run.output)[:, 0].tolist() == [len(sentence) for sentence in SENTENCES]
+
+    def test_what_others_put_beside_its_parts_is_left_there(
+        self, fake: FakeEncoder, run: Run
+    ) -> None:
+        run.parts.mkdir()
+        (run.parts / "diary").touch()
+        assert run() == 0
+        assert [path.name for path in run.parts.iterdir()] == ["diary"]
 
     @pytest.mark.parametrize(
         ("change", "output"),

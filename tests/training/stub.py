@@ -83,7 +83,7 @@ def take_steps(name: str, chunk: int | None, processes: Processes = ALONE) -> Le
 
 
 def main() -> None:
-    with joining("cpu") as processes:
+    with joining() as processes:
         results = {(name, chunk): take_steps(name, chunk, processes) for name, chunk in CASES}
         everyone = processes.collected(results)
         if processes.first:

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from pipeline.machine.device import random_state
 from pipeline.machine.errors import InputError, WriteError
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
-from pipeline.training.random_state import random_state
 from tests.tiny import contents
 
 if TYPE_CHECKING:

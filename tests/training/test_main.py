@@ -53,8 +53,9 @@ class TestMain:
             assert main([*command, *beside]) == 0
             kept[keep] = contents(tmp_path / keep / "models/model")
         assert contents(tmp_path / "beside") == kept["best"]
-        assert record(tmp_path / "best")["kept"]["step"] == 2
-        assert record(tmp_path / "last")["kept"]["step"] == STEPS
+        best, last = record(tmp_path / "best"), record(tmp_path / "last")
+        assert best["kept"] == best["best"] == last["best"] == {"step": 2, "dev_spearman": 60.0}
+        assert last["kept"] == {"step": STEPS, "dev_spearman": 40.0}
         assert kept["last"]["model.safetensors"] != kept["best"]["model.safetensors"]
 
     @pytest.mark.parametrize("name", ["info_nce", "vicreg"])
@@ -72,7 +73,7 @@ class TestMain:
         self, lab: Lab, finished: Path, tmp_path: Path
     ) -> None:
         lab.train(tmp_path)
-        with pytest.raises((CollapseError, ValueError)):
+        with pytest.raises(CollapseError):
             lab.train(tmp_path, changes={"train.learning_rate": 1e6})
         assert contents(tmp_path / "models/model") == contents(finished / "models/model")
 
@@ -83,21 +84,16 @@ class TestMain:
         assert make_lab(own, tmp_path / "prepared").main(tmp_path) == 1
         assert f"backbone.source: {own} has no dropout" in one_line(capsys)
 
-    def test_an_unknown_objective_is_told_the_nearest_name(
-        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert lab.main(tmp_path, "vicregg") == 1
-        expected = "unknown objective 'vicregg'; did you mean 'vicreg'? Known: info_nce, vicreg,"
-        assert expected in one_line(capsys)
-
     @pytest.mark.parametrize(
-        ("changes", "expected"),
+        ("name", "seed", "changes", "expected"),
         [
-            ({"train.max_length": 9}, "length 16, but params.yaml says"),
-            ({"train.batch_size": 9999}, "2620 sentences are fewer than one batch"),
-            ({"train.device": "cuda:99"}, "device: 'cuda:99' cannot be used here"),
-            ({"train.device": "meta"}, "device: 'meta' cannot be used here"),
-            ({"train.dev": "nowhere.csv"}, "nowhere.csv is missing"),
+            ("info_nce", 1, {"train.max_length": 9}, "length 16, but params.yaml says"),
+            ("info_nce", 1, {"train.batch_size": 9999}, "2620 sentences are fewer than one batch"),
+            ("info_nce", 1, {"train.device": "cuda:99"}, "'cuda:99' cannot be used here"),
+            ("info_nce", 1, {"train.dev": "nowhere.csv"}, "nowhere.csv is missing"),
+            ("info_nce", -1, {}, "--seed: -1 is out of range; give a whole number from 0"),
+            ("info_nce", 2**32, {}, "--seed: 4294967296 is out of range; give a whole number"),
+            ("vicregg", 1, {}, "unknown objective 'vicregg'; did you mean 'vicreg'? Known: info_"),
         ],
     )
     def test_what_cannot_work_is_one_sentence(
@@ -105,19 +101,14 @@ class TestMain:
         lab: Lab,
         tmp_path: Path,
         capsys: pytest.CaptureFixture[str],
+        name: str,
+        seed: int,
         changes: dict[str, Any],
         expected: str,
     ) -> None:
-        assert lab.main(tmp_path, changes=changes) == 1
+        assert lab.main(tmp_path, name, seed, changes) == 1
         assert expected in one_line(capsys)
         assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]
-
-    @pytest.mark.parametrize("seed", [-1, 2**32])
-    def test_a_seed_out_of_range_is_refused(
-        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
-    ) -> None:
-        assert lab.main(tmp_path, seed=seed) == 1
-        assert f"--seed: {seed} is out of range; give a whole number from 0" in one_line(capsys)
 
     def test_a_model_folder_of_something_else_is_refused_and_kept(
         self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -37,30 +37,20 @@ def test_a_folder_of_something_else_is_not_replaced(tmp_path: Path, name: str) -
     assert contents(tmp_path) == {f"{name}/thesis.txt": b"years of work"}
 
 
-@pytest.mark.parametrize("name", ["model", "checkpoints"])
-def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).touch()
-    with pytest.raises(WriteError, match=rf"^--{name}: .* is a file; name a"):
-        places(tmp_path).check()
-
-
-@pytest.mark.parametrize("name", ["curve", "dynamics"])
-def test_a_folder_in_the_place_of_a_table_is_refused(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).mkdir()
-    with pytest.raises(WriteError, match=rf"^--{name}: .* is a folder; name a file"):
-        places(tmp_path).check()
-
-
-def test_one_table_in_the_place_of_the_other_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match=r"keep them apart"):
-        places(tmp_path, dynamics=tmp_path / "curve").check()
-
-
-def test_the_best_encoder_in_the_place_of_the_other_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match=r"keep them apart"):
-        places(tmp_path, best=tmp_path / "model").check()
-
-
-def test_a_curve_in_the_encoders_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WriteError, match=r"^--curve: .* lies in what --model writes"):
-        places(tmp_path, curve=tmp_path / "model" / "curve.csv").check()
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dynamics": "curve"}, "^--dynamics: .* lies in what --curve writes; keep them apart"),
+        ({"best": "model"}, "^--best: .* lies in what --model writes; keep them apart"),
+        ({"curve": "model/curve.csv"}, "^--curve: .* lies in what --model writes"),
+        ({"model": "file"}, "^--model: .* is a file; name a folder"),
+        ({"checkpoints": "file"}, "^--checkpoints: .* cannot be written, as .* is a file"),
+        ({"curve": ""}, "^--curve: .* is a folder; name a file"),
+    ],
+)
+def test_places_that_cannot_be_written_or_lie_in_one_another_are_refused(
+    tmp_path: Path, changes: dict[str, str], message: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match=message):
+        places(tmp_path, **{name: tmp_path / place for name, place in changes.items()}).check()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pipeline.machine.errors import InputError, OtherProcessError
-from pipeline.training.processes import ALONE, Processes, joining, said_once
+from pipeline.training.processes import ALONE, Processes
 from tests.training.stub import CASES, Left, take_steps
 from tests.training.torchrun import torchrun
 
@@ -47,30 +47,6 @@ def test_a_batch_that_cannot_be_shared_out_evenly_is_refused() -> None:
         Processes(0, 3).check(64)
 
 
-def test_more_processes_than_gpus_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "3")
-    monkeypatch.setenv("LOCAL_RANK", "2")
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    with (
-        pytest.raises(InputError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"),
-        joining("auto"),
-    ):
-        pass
-
-
-def test_what_all_processes_of_a_machine_meet_the_first_one_says_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    waits: list[float] = []
-    monkeypatch.setattr("time.sleep", waits.append)
-    for local_rank in (0, 1):
-        monkeypatch.setenv("LOCAL_RANK", str(local_rank))
-        # Whom nobody has ended while it waited has met the error alone, and says it.
-        with pytest.raises(InputError, match="no such file"), said_once():
-            raise InputError("no such file")
-        assert len(waits) == local_rank
-
-
 @pytest.mark.parametrize(
     ("rank", "sentences", "kind"),
     [
@@ -98,9 +74,14 @@ def test_of_those_that_fail_alike_the_first_one_says_so(
 
 def test_each_of_several_takes_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    assert Processes(5, 8, local_rank=1).device_name("auto") == "cuda:1"
-    assert Processes(5, 8, local_rank=1).device_name("cpu") == "cpu"
-    assert ALONE.device_name("auto") == "auto"
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.set_device", lambda _: None)
+    monkeypatch.setattr("pipeline.training.processes.resolve", lambda name: name)
+    assert str(Processes(5, 8, local_rank=1).device("auto")) == "cuda:1"
+    assert str(Processes(5, 8, local_rank=1).device("cpu")) == "cpu"
+    assert str(ALONE.device("auto")) == "auto"
+    with pytest.raises(InputError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"):
+        Processes(2, 3, local_rank=2).device("auto")
 
 
 def test_several_draw_apart_and_one_goes_on() -> None:

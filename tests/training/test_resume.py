@@ -204,7 +204,7 @@ class TestSeveralProcesses:
         assert whole.stdout.count("dev Spearman") == 3 + STEPS // EVERY
         assert record(tmp_path / "whole")["hardware"].startswith("2 x cpu")
         dies = (
-            "from pipeline.training.monitor import Monitor\n"
+            "from pipeline.training.curves import Monitor\n"
             "see = Monitor.see\n"
             "def dying(self, step, outcome):\n"
             f"    if step == 5: os.kill(os.getpid(), {int(signal.SIGKILL)})\n"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.objectives import OBJECTIVES
-from pipeline.training.monitor import Monitor
+from pipeline.training.curves import Monitor
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
 from tests.training.stub import CASES, Stub, batch, train_settings

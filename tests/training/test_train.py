@@ -16,7 +16,6 @@ from pipeline.encoder.version import folder_version
 from pipeline.objectives import OBJECTIVES
 from pipeline.train import main
 from pipeline.training.curves import COLUMNS
-from pipeline.training.dev import DevSet
 from pipeline.training.identity import identify
 from tests.tiny import LONGEST, TRAINING_LENGTH
 from tests.training.lab import (
@@ -179,21 +178,6 @@ class TestRuns:
         assert [rate for rate, _ in seen] == pytest.approx(expected)
         assert {decay for _, decay in seen} == {0.01}
         assert clipped == [0.5] * STEPS
-
-    def test_the_step_that_is_to_be_kept_is_saved(
-        self, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        saved = {}
-        for keep, step, score in (("best", 2, 60.0), ("last", STEPS, 40.0)):
-            scores = iter([70.0, 50.0, 60.0, 55.0, 40.0])  # after steps 0, 1, 2, 4 and 6
-            monkeypatch.setattr(DevSet, "scorer", lambda *_, s=scores: lambda: next(s))
-            (tmp_path / keep).mkdir()
-            lab.train(tmp_path / keep, changes={"train.keep": keep})
-            told = record(tmp_path / keep)
-            assert told["kept"] == {"step": step, "dev_spearman": score}
-            assert told["best"] == {"step": 2, "dev_spearman": 60.0}
-            saved[keep] = weights(tmp_path / keep / "models/model")
-        assert any(not torch.equal(saved["best"][key], saved["last"][key]) for key in saved["best"])
 
     def test_the_first_interval_is_divided_in_five(self, lab: Lab, tmp_path: Path) -> None:
         lab.train(tmp_path, changes={"train.steps": 22, "train.evaluate_every": 10})
