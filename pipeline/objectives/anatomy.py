@@ -93,8 +93,14 @@ class Anatomy:
         return size.amax(dim=1) / size.sum(dim=1)
 
 
-def anatomy(
-    loss: Loss, anchor: Tensor, positive: Tensor, *, name: str = "the loss", turned: int = 32
+def anatomy(  # noqa: PLR0913 - what all calls but those of a sweep leave out
+    loss: Loss,
+    anchor: Tensor,
+    positive: Tensor,
+    *,
+    name: str = "the loss",
+    turned: int = 32,
+    on_axes: float | None = None,
 ) -> Anatomy:
     """Take a loss apart on one batch.
 
@@ -105,6 +111,7 @@ def anatomy(
         positive: (N, D), row by row the same sentences.
         name: of the loss, for messages.
         turned: anchors whose dissipation is measured, evenly spaced: each one takes a gradient.
+        on_axes: what `dependence` gave for this loss, where it was called already.
 
     Raises:
         ValueError: the views are not two matrices of one shape with N >= 2, or not finite.
@@ -112,7 +119,8 @@ def anatomy(
     """
     check_views(name, anchor, positive)
     check_finite(name, anchor, positive)
-    on_axes = dependence(loss, name, len(anchor))
+    if on_axes is None:
+        on_axes = dependence(loss, name, len(anchor))
     kind = Placed if on_axes < INVARIANT else Fitted
     batch: Placed | Fitted = kind.of(anchor, positive)
     first = batch.coefficients(loss, name)
