@@ -38,7 +38,7 @@ class Entry:
         """
         if self.loss in OBJECTIVES:
             return OBJECTIVES[self.loss](**self.values).loss
-        return named(self.loss, self.values, "anatomy")
+        return named(self.loss, self.values, "NAME")
 
 
 _DIRECTIONS = ["query_to_doc", "query_to_query", "doc_to_query", "doc_to_doc"]
@@ -103,11 +103,11 @@ def find(text: str) -> tuple[str, Entry]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"anatomy: {pair!r} in {text!r} is no key=value.")
+            raise InputError(f"{pair!r} in {text!r} is no key=value.")
         values[key] = yaml.safe_load(value)
     if loss in CATALOGUE and not values:
         return loss, CATALOGUE[loss]
     if ":" in loss or loss in OBJECTIVES:
         short = loss.rpartition(":")[2].rpartition(".")[2]
         return "-".join([short, *(f"{k}-{v}" for k, v in values.items())]), Entry(loss, "", values)
-    raise InputError(f"anatomy: {unknown('loss', loss, [*CATALOGUE, *OBJECTIVES])}")
+    raise InputError(f"{unknown('loss', loss, [*CATALOGUE, *OBJECTIVES])}")
