@@ -46,6 +46,8 @@ def check(params: Params) -> None:
         )
     read_tasks(Path(params.evaluate.data), params.evaluate.tasks)
     read_dev(Path(params.train.dev))
+    for name in params.runs.objectives:
+        params.objective(name)
     runs = dict.fromkeys(params.train_for(name) for name in params.runs.objectives)
     for settings in runs:
         device = resolve(settings.device)

@@ -110,6 +110,10 @@ def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]
     name = options.objective
     common = [*options.set_param, f"runs.objectives=[{name}]", f"runs.seeds=[{options.seed}]"]
     params = compose(common)
+    if "loss" in params.objectives[name]:
+        raise InputError(
+            f"{name} is a loss of others; a search is for an objective of Triad's own."
+        )
     fields = OBJECTIVES[params.kind(name)].hyperparameters.model_fields
     own = params.objectives[name].get("train", {})  # wins over `train`
     paths = {key: f"objectives.{name}.train" if key in own else "train" for key in RATE}

@@ -42,6 +42,10 @@ def test_usable_settings_leave_a_mark_that_is_always_the_same(
         ({"train.launcher": "torchrunn --standalone"}, "'torchrunn --standalone' is no program"),
         ({"evaluate.data": str(SAMPLE / "absent")}, "absent"),
         ({"backbone.source": "absent", "backbone.watch": "absent"}, "absent"),
+        (
+            {"objectives.mine": {"loss": "nowhere:Loss"}, "runs.objectives": ["mine"]},
+            "nowhere:Loss",
+        ),
         ({"objectives.vicreg.train": {"batch_size": 9999}}, "fewer than one batch of 9999"),
     ],
     ids=lambda value: value if isinstance(value, str) else None,

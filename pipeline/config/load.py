@@ -13,6 +13,7 @@ from pipeline.config.schema import ConventionsParams, Params, TrainParams
 from pipeline.config.watched import watched
 from pipeline.machine.settings import check, read_yaml, refuse, unknown
 from pipeline.objectives import OBJECTIVES
+from pipeline.objectives.foreign import Foreign
 
 VARIANT = re.compile("[a-z0-9_]+")
 # What an objective's own `train` cannot replace.
@@ -86,6 +87,10 @@ def _check_baseline(section: Mapping[Any, Any], objectives: Mapping[Any, Any]) -
 
 def _check_objective(name: str, settings: object, train: Mapping[Any, Any]) -> list[str]:
     where = f"objectives.{name}"
+    if isinstance(settings, Mapping) and "loss" in settings:
+        problems = _check_own_name(name, "foreign loss")
+        problems += check(Foreign, settings, where, optional=["repair"], others=["train"])
+        return problems + _check_train(where, settings, train)
     variant_of = settings.get("variant_of") if isinstance(settings, Mapping) else None
     kind = OBJECTIVES.get(name if variant_of is None else str(variant_of))
     problems = _check_name(name, variant_of)
@@ -98,35 +103,48 @@ def _check_objective(name: str, settings: object, train: Mapping[Any, Any]) -> l
         return problems
     missing = [key for key in fields if key not in {*settings, *ConventionsParams.model_fields}]
     problems += [f"{where}.{key}: missing; add it." for key in missing]
-    if "train" in settings:
-        where, fields = f"{where}.train", TrainParams.model_fields
-        problems += check(TrainParams, settings["train"], where, optional=fields)
-        for key, reason in _ALIKE.items():
-            common, own = train.get(key), _mapping(settings, "train").get(key)
-            if own not in (None, common):
-                problems.append(
-                    f"{where}.{key}: must equal train.{key} ({common!r}), since {reason}, "
-                    f"got {own!r}."
-                )
+    return problems + _check_train(where, settings, train)
+
+
+def _check_train(where: str, settings: Mapping[Any, Any], train: Mapping[Any, Any]) -> list[str]:
+    """What an objective has in place of `train`'s settings, if anything."""
+    if "train" not in settings:
+        return []
+    where, fields = f"{where}.train", TrainParams.model_fields
+    problems = check(TrainParams, settings["train"], where, optional=fields)
+    for key, reason in _ALIKE.items():
+        common, own = train.get(key), _mapping(settings, "train").get(key)
+        if own not in (None, common):
+            problems.append(
+                f"{where}.{key}: must equal train.{key} ({common!r}), since {reason}, got {own!r}."
+            )
     return problems
 
 
 def _check_name(name: str, variant_of: object) -> list[str]:
     """What an objective is called, and what it is a variant of."""
-    kind = name if variant_of is None else str(variant_of)
-    where = "objectives" if variant_of is None else f"objectives.{name}.variant_of"
-    problem = ""
-    if variant_of is not None and name in OBJECTIVES:
-        problem = f"{name} is an objective of its own; give the variant another name."
-    elif variant_of is not None and not VARIANT.fullmatch(name):
-        where = "objectives"
-        problem = (
-            "a variant's name is a folder's too, so it must be of small letters, digits and "
+    if variant_of is None:
+        known = name in OBJECTIVES
+        return [] if known else [f"objectives: {unknown('objective', name, OBJECTIVES)}"]
+    problems = _check_own_name(name, "variant", "variant_of")
+    if not problems and variant_of not in OBJECTIVES:
+        sentence = unknown("objective", str(variant_of), OBJECTIVES)
+        problems = [f"objectives.{name}.variant_of: {sentence}"]
+    return problems
+
+
+def _check_own_name(name: str, what: str, key: str = "loss") -> list[str]:
+    """The name of what is no objective by itself: a variant, or a loss of others."""
+    if name in OBJECTIVES:
+        sentence = f"{name} is an objective of its own; give the {what} another name."
+        return [f"objectives.{name}.{key}: {sentence}"]
+    if not VARIANT.fullmatch(name):
+        sentence = (
+            f"a {what}'s name is a folder's too, so it must be of small letters, digits and "
             f"underscores, got {name!r}."
         )
-    elif kind not in OBJECTIVES:
-        problem = unknown("objective", kind, OBJECTIVES)
-    return [f"{where}: {problem}"] if problem else []
+        return [f"objectives: {sentence}"]
+    return []
 
 
 def _check_watch(where: str, section: Mapping[Any, Any]) -> list[str]:

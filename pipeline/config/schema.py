@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.settings import Listed, Settings, unknown
 from pipeline.objectives import OBJECTIVES, Objective
+from pipeline.objectives.foreign import foreign
 from pipeline.senteval.classifier import SettingName
 from pipeline.senteval.tasks import FOLDERS, HALVES
 
@@ -158,7 +159,10 @@ class AnalysisParams(Settings):
 
 
 class Params(Settings):
-    """All of params.yaml; an objective's settings may name another one that it is a variant of."""
+    """All of params.yaml.
+
+    An objective's settings may name another one that it is a variant of, or a loss of others.
+    """
 
     corpus: CorpusParams
     backbone: BackboneParams
@@ -175,7 +179,14 @@ class Params(Settings):
         return str(self.objectives[name].get("variant_of", name))
 
     def objective(self, name: str) -> Objective:
-        """The named objective with its hyperparameters and the conventions that concern it."""
+        """The named objective with its hyperparameters and the conventions that concern it.
+
+        Raises:
+            InputError: it is a loss of others that is not there or does not take its values.
+        """
+        if "loss" in self.objectives[name]:
+            own = {k: value for k, value in self.objectives[name].items() if k != "train"}
+            return foreign(name, own)
         recipe = OBJECTIVES[self.kind(name)]
         values = self.conventions.model_dump() | dict(self.objectives[name])
         fields = recipe.hyperparameters.model_fields

@@ -145,7 +145,7 @@ def _explain(
         path = f"{path}.{name}" if path else str(name)
         if name not in value:
             return [f"{path}: missing; add it."]
-        hint, value = field.annotation, value[name]
+        hint, value = _section_or_null(field.annotation), value[name]
     if problem["type"] == "value_error":
         return [f"{path}: {sentence}" for sentence in problem["ctx"]["error"].args]
     if field is not None and problem["type"].startswith(_OUT_OF_RANGE):
@@ -155,6 +155,12 @@ def _explain(
 
 def _is_section(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, BaseModel)
+
+
+def _section_or_null(hint: Any) -> Any:
+    """The section itself where the hint is `section | None`."""
+    sections = [one for one in get_args(hint) if _is_section(one)]
+    return sections[0] if sections else hint
 
 
 def _range(field: FieldInfo) -> str:

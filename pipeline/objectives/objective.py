@@ -52,6 +52,8 @@ def direction(pieces: Pieces, v: Views, positive: Tensor) -> Tensor:
     """(N, D): factor * dissipation_i * (sum_j weight_ij negative_j - pull_i toward positive_i)."""
     pull = pieces.pull[:, None] * (positive if pieces.toward is None else pieces.toward * positive)
     push = pieces.weight @ pieces.negatives(v)
+    if pieces.other_weight is not None:
+        push = push + pieces.other_weight @ v.positive
     return pieces.factor * pieces.dissipation[:, None] * (push - pull)
 
 
@@ -65,7 +67,7 @@ class Components(NamedTuple):
 
     Attributes:
         dissipation: (N,) scale of the anchor's whole gradient.
-        weight: (N, N) push on each negative, zero on the diagonal.
+        weight: (N, N) push on each negative, in both views where both push; zero on the diagonal.
         pull: (N,) pull along the positive.
         ratio: (N,) pull_i / sum_j weight_ij; not finite where the pushes cancel.
     """
@@ -145,8 +147,10 @@ class Objective:
             if pieces.toward is not None:  # the part along the positive
                 squares = v.positive.square()
                 pull = pull * (squares @ pieces.toward) / squares.sum(dim=1).clamp_min(MIN_NORM)
-            ratio = pull / pieces.weight.sum(dim=1)
-            return Components(pieces.dissipation, pieces.weight, pull, ratio)
+            weight = pieces.weight
+            if pieces.other_weight is not None:
+                weight = weight + pieces.other_weight
+            return Components(pieces.dissipation, weight, pull, pull / weight.sum(dim=1))
 
     @torch.no_grad()
     def anchor_gradient(self, anchor: Tensor, positive: Tensor) -> Tensor:

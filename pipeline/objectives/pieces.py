@@ -36,6 +36,8 @@ class Pieces(NamedTuple):
 
     factor * dissipation_i * (sum_{j != i} weight_ij negative_j - pull_i toward positive_i)
 
+    and, where both views' negatives push, other_weight_ij p_j in the sum.
+
     Attributes:
         dissipation: (N,) scale of the anchor's gradient, in [0, 1].
         weight: (N, N) push on each negative, zero on the diagonal.
@@ -43,6 +45,7 @@ class Pieces(NamedTuple):
         factor: 1 where the weights hold the normalizer, 1 / N for a mean over anchors.
         negatives: views -> (N, D), what the weight's columns stand for.
         toward: (D,) diagonal of the matrix before the positive; None for the identity.
+        other_weight: (N, N) push on the other view's negatives p_j besides; None for none.
     """
 
     dissipation: Tensor
@@ -51,6 +54,7 @@ class Pieces(NamedTuple):
     factor: Tensor | float = 1.0
     negatives: Callable[[Views], Tensor] = own_view
     toward: Tensor | None = None
+    other_weight: Tensor | None = None
 
 
 def constant(views: Views) -> Tensor:

@@ -19,6 +19,7 @@ from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import ConfigError
 from pipeline.machine.settings import unknown
 from pipeline.objectives import Objective
+from pipeline.objectives.adapters import library_version
 from pipeline.training.checkpoint import Progress
 from pipeline.training.curves import rounded
 
@@ -78,7 +79,11 @@ class Identity:
                 "hash": self.data.data_hash,
                 "sentences": self.data.train,
             },
-            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+            "versions": {
+                "torch": torch.__version__,
+                "transformers": transformers.__version__,
+                **library_version(self.objective.hyperparameters.model_dump().get("loss", "")),
+            },
         }
 
     def why_collapsed(self, reason: str) -> str:

@@ -286,3 +286,47 @@ def test_a_variant_is_an_objective_under_another_name(tmp_path: Path) -> None:
     params = load(tmp_path, **{"objectives.gentle": GENTLE, "runs.objectives": runs})
     assert params.kind("gentle") == "vicreg"
     assert params.objective("gentle") == OBJECTIVES["vicreg"](covariance_coefficient=3.0)
+
+
+SIGMOID = {"loss": "pipeline.objectives.sigmoid:sigmoid_loss", "temperature": 0.1, "bias": -10.0}
+
+
+def test_a_loss_of_others_is_an_objective_as_it_is_and_repaired(tmp_path: Path) -> None:
+    repair = {"margin": 0.2, "ratio": 1.5, "temperature": None}
+    both = {"sigmoid": SIGMOID, "sigmoid_repaired": SIGMOID | {"repair": repair, "train": {}}}
+    changes = {"objectives": SETTINGS["objectives"] | both, "runs.objectives": list(both)}
+    params = load(tmp_path, **changes)
+    expected = [SIGMOID | {"repair": None}, SIGMOID | {"repair": repair}]
+    found = [params.objective(name).hyperparameters.model_dump() for name in both]
+    assert found == expected
+
+
+def test_what_is_wrong_with_a_loss_of_others_is_told_beside_the_rest(tmp_path: Path) -> None:
+    wrong = {
+        "info_nce": SIGMOID,
+        "Mine": SIGMOID,
+        "numbered": {"loss": 5},
+        "wide": SIGMOID | {"repair": {"margin": 3.0, "ratoi": 1.0}, "train": {"stepss": 5}},
+    }
+    assert problems(tmp_path, {"objectives": SETTINGS["objectives"] | wrong}) == [
+        (
+            "objectives.info_nce.loss: info_nce is an objective of its own; give the foreign loss "
+            "another name."
+        ),
+        (
+            "objectives: a foreign loss's name is a folder's too, so it must be of small letters, "
+            "digits and underscores, got 'Mine'."
+        ),
+        "objectives.numbered.loss: expected text, got 5.",
+        (
+            "objectives.wide.repair.margin: 3.0 is out of range; it must be at least 0.0 and at "
+            "most 2.0 (cosine)."
+        ),
+        (
+            "objectives.wide.repair: unknown key 'ratoi'; did you mean 'ratio'? Known: margin, "
+            "ratio, temperature."
+        ),
+        "objectives.wide.train: unknown key 'stepss'; did you mean 'steps'? Known: "
+        + ", ".join(SETTINGS["train"])
+        + ".",
+    ]

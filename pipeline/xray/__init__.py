@@ -1,0 +1,1 @@
+"""What any loss does over batches from collapsed to well spread: measured, judged, drawn."""
