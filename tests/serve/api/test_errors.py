@@ -67,7 +67,7 @@ class TestEveryPost:
         def fault(*_: object) -> None:
             raise ZeroDivisionError(words(5))
 
-        monkeypatch.setattr("serve.api.routes.parse", fault)
+        monkeypatch.setattr("serve.api.contract.parse", fault)
         response = api.post(path, ASKED[path], {"X-Request-Id": "mine"})
         error = refusal(response, 500)
         assert (error["type"], error["code"]) == ("server_error", "internal_error")
