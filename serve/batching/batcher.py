@@ -29,9 +29,9 @@ from serve.settings import LimitParams
 
 log = logging.getLogger("serve.batching.batcher")
 
-# So many of a request's texts wait for a batch at once, or as many as fill one. The others follow
-# as these are taken, and let so many times that number of texts pass. So a long list does not hold
-# up the short ones that come after it, and gets its share while these keep coming.
+# So many of a request's texts have their turn together, or as many as fill a batch. The next ones
+# let so many times that number of texts pass. So a long list does not hold up the short ones that
+# come after it, and gets its share while these keep coming.
 SHARE = 32
 PATIENCE = 4
 # A batch is not divided among idle threads below this many tokens.
@@ -152,8 +152,6 @@ class Batcher:
             budget = min(budget, max(_SMALLEST, ready.tokens // (self._idle + 1)))
         batch = []
         for text in ready.take(budget):
-            for job, _ in text.wanted_by:
-                job.waiting -= 1
             if all(job.over for job, _ in text.wanted_by):
                 self._forget(text)
             else:
@@ -161,14 +159,13 @@ class Batcher:
         if not ready:
             del self._ready[encoder]
         self._served += len(batch)
-        jobs = (job for text in batch for job, _ in text.wanted_by if not job.over)
-        for job in dict.fromkeys(jobs):
-            self._start(job)
-            self._let_wait(job, self._served + job.share * PATIENCE)
+        for text in batch:
+            for job, _ in text.wanted_by:
+                self._start(job)
         return batch
 
     def _start(self, job: Job) -> None:
-        if not job.started:
+        if not (job.started or job.over):
             job.started = True
             self._metrics.queue_seconds.observe(time.monotonic() - job.submitted)
 
@@ -200,28 +197,26 @@ class Batcher:
         job.missing = len(job.rows)
         job.embeddings = np.empty((len(job.rows), job.encoder.dimension), np.float32)
         lengths = list(map(len, job.rows))
-        job.share = max(SHARE, self._budget * len(lengths) // sum(lengths))
-        # The longest first, the last of the list, and equally long ones in their order.
-        job.later = sorted(range(len(lengths)), key=lambda index: (lengths[index], -index))
+        share = max(SHARE, self._budget * len(lengths) // sum(lengths))
+        longest_first = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
         with self._changed:
-            self._let_wait(job, self._served)
+            for place, index in enumerate(longest_first):
+                self._let_wait(job, index, self._served + place // share * share * PATIENCE)
             if self._idle:
                 self._changed.notify_all()
 
-    def _let_wait(self, job: Job, turn: int) -> None:
-        """Let as many of a job's texts wait as may; each joins an equal one. Holds the lock."""
-        while job.later and job.waiting < job.share:
-            index = job.later.pop()
-            key = job.encoder, tuple(job.rows[index])
-            text = self._texts.get(key)
-            if text is None:
-                text = self._texts[key] = Text(*key)
-                self._ready.setdefault(job.encoder, Ready()).add(text, turn, next(self._numbers))
-            text.wanted_by.append((job, index))
-            if text.taken:
-                self._start(job)
-            else:
-                job.waiting += 1
+    def _let_wait(self, job: Job, index: int, turn: int) -> None:
+        """Let a job's text wait for its turn, with an equal one if there is one; holds the lock."""
+        ids = tuple(job.rows[index])
+        text = self._texts.get((job.encoder, ids))
+        if text is None:
+            text = self._texts[job.encoder, ids] = Text(job.encoder, ids, next(self._numbers))
+            self._ready.setdefault(job.encoder, Ready()).add(text)
+        text.wanted_by.append((job, index))
+        if text.taken:
+            self._start(job)
+        else:
+            self._ready[job.encoder].call(text, turn)
 
     def _forget(self, text: Text) -> None:
         """Nobody may join a text any more; holds the lock."""
