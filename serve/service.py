@@ -30,7 +30,7 @@ from bentoml.validators import DType
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from serve import settings
-from serve.api.connections import use_connections
+from serve.api.connections import Connection
 from serve.api.contract import CompareRequest, EncodeRequest, check
 from serve.installed import is_installed
 
@@ -49,7 +49,9 @@ except ConfigError as error:
     raise BentoMLConfigException(str(error)) from error
 _HOST, _PORT = _ENVIRONMENT.host, _ENVIRONMENT.port
 
-use_connections()  # the server looks for them before it makes the service
+# Seconds. Clients and proxies keep idle connections for 5 to 60; a server that closes them sooner
+# now and then does so just when the next request is on its way.
+_KEEP_ALIVE = 75
 
 Vectors = Annotated[np.ndarray, DType("float32")]
 
@@ -105,7 +107,7 @@ class TriadService:
         self._routes: Routes = api.state.routes
         _Front.api = api
         self._engine.start()
-        self._drain_on_sigterm()
+        self._prepare_server()
 
     def _load_page(self) -> "FastAPI":
         from app.page import create_app  # noqa: PLC0415 - seconds, and 200 MB
@@ -118,26 +120,30 @@ class TriadService:
             f"{prefix}/demo" if prefix else "",
         )
 
-    def _drain_on_sigterm(self) -> None:
-        """Say "not ready" for a while before the server closes its door, as proxies need."""
-        server = signal.getsignal(signal.SIGTERM)
-        loop = asyncio.get_running_loop()
+    def _prepare_server(self) -> None:
+        """Tell uvicorn what BentoML has no options for.
 
-        params = self._engine.params
-
-        def give_up() -> None:
-            # Who does not read an answer must not keep the process; uvicorn itself waits for ever.
-            getattr(server, "__self__").force_exit = True  # noqa: B009 - not in the stubs
+        On SIGTERM the service says "not ready" for a while before the server closes its door, as
+        proxies need. Who does not read an answer must not keep the process.
+        """
+        params, loop = self._engine.params, asyncio.get_running_loop()
+        close = signal.getsignal(signal.SIGTERM)
+        server = getattr(close, "__self__", None)
+        if server is None or not callable(close):  # the service is used without a server
+            return
+        server.config.http_protocol_class = Connection
+        server.config.timeout_keep_alive = _KEEP_ALIVE
+        server.config.timeout_graceful_shutdown = params.stop_seconds
 
         def drain(number: int, frame: FrameType | None) -> None:
-            if self._engine.draining or not callable(server):
-                return
-            self._engine.drain()
-            later = loop.call_later
+            if not self._engine.draining:
+                self._engine.draining = True
+                loop.call_soon_threadsafe(loop.call_later, params.drain_seconds, end, number, frame)
+
+        def end(number: int, frame: FrameType | None) -> None:
             if self._page:
-                loop.call_soon_threadsafe(later, params.drain_seconds, self._page.stop)
-            loop.call_soon_threadsafe(later, params.drain_seconds, server, number, frame)
-            loop.call_soon_threadsafe(later, params.drain_seconds + params.stop_seconds, give_up)
+                self._page.stop()
+            close(number, frame)
 
         signal.signal(signal.SIGTERM, drain)
 
