@@ -106,8 +106,10 @@ def _openvino(precision: str) -> Opener:
                     # A stream computes one batch: nothing waits for a slow core.
                     "NUM_STREAMS": str(streams),
                     "INFERENCE_NUM_THREADS": threads,
-                    # Kernels are kept for each shape of batch; its default, 5000, takes 500 MB.
-                    "CPU_RUNTIME_CACHE_CAPACITY": "256",
+                    # Kernels for the shape of the last batch, for all layers to share. Those for
+                    # other shapes come from oneDNN's cache, which all encoders have together; each
+                    # stream would keep them once more, a megabyte a piece.
+                    "CPU_RUNTIME_CACHE_CAPACITY": "16",
                 },
             )
             return _OpenVino(model, streams)
