@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.encoder.version import folder_version
 from pipeline.objectives import OBJECTIVES
 from serve.components import Dropout, check_torch, choose_objective, take_apart
 from serve.errors import ApiError
@@ -137,40 +135,6 @@ class TestDropout:
         for seed, views in zip(seeds, found, strict=True):
             assert np.array_equal(views, self.views(dropout, reader.served, seed))
 
-    def test_long_lists_go_through_the_encoder_in_parts(
-        self, reader: Tiny, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        sizes = []
-        dropout = Dropout(2 * max(map(len, self.rows(reader.served))))
-        self.views(dropout, reader.served)
-        (loaded,) = dropout._loaded.values()
-        loaded.model.register_forward_pre_hook(
-            lambda _, __, given: sizes.append(len(given["input_ids"])), with_kwargs=True
-        )
-        self.views(dropout, reader.served)
-        assert sizes == [2, 2, 1] * 2
-
-    def test_an_encoder_is_loaded_once_and_two_are_kept(
-        self, reader: Tiny, copy: ServedEncoder, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        loads = []
-
-        def load(folder: Path, device: str, _: str) -> SentenceEncoder:
-            loads.append(folder)
-            return reader.reference
-
-        monkeypatch.setattr(SentenceEncoder, "load", load)
-        dropout, versions = Dropout(BUDGET), []
-        for number in range(3):
-            (copy.folder / "more.txt").write_text(str(number), encoding="utf-8")
-            versions.append(folder_version(copy.folder))
-            for _ in range(2):
-                self.views(dropout, replace(copy, version=versions[-1]))
-        assert len(loads) == 3
-        assert list(dropout._loaded) == versions[1:]
-        dropout.forget([versions[2], "another"])
-        assert list(dropout._loaded) == versions[2:]
-
     @pytest.mark.parametrize("gone", [False, True])
     def test_a_folder_that_is_no_longer_the_served_one_is_not_taken_for_it(
         self, copy: ServedEncoder, *, gone: bool
@@ -214,16 +178,6 @@ class TestTakingApart:
         step = take_apart(OBJECTIVES["mpt"](margin=0.0), anchor, anchor, 1.0)["step"]
         for told in (step["positive"], step["hardest_negative"]):
             np.testing.assert_allclose(told["after"], told["before"], atol=1e-6)
-
-
-@pytest.mark.parametrize("missing", ["torch", "transformers"])
-def test_without_torch_it_is_said_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
-    monkeypatch.setattr("serve.installed.find_spec", lambda name: name != missing or None)
-    with pytest.raises(ApiError, match="install torch and transformers") as caught:
-        check_torch()
-    assert (caught.value.status, caught.value.code) == (501, "torch_missing")
 
 
 def test_an_import_that_is_blocked_is_as_good_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,58 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.serve.e2e.process import COMMAND, environment, eventually, free_port, running
-from tests.serve.e2e.store import copied, write_params
+from tests.serve.e2e.process import COMMAND, environment, free_port
+from tests.serve.e2e.store import write_params
 from tests.tiny import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from tests.serve.e2e.process import Server
     from tests.serve.e2e.store import Store
-
-
-@pytest.fixture(scope="module")
-def mixed(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One encoder is as it should be; of the others, each is broken in a way of its own."""
-    folder = tmp_path_factory.mktemp("mixed")
-    damaged = copied(store.small.folder, folder / "damaged")
-    with (damaged / "model.safetensors").open("r+b") as file:
-        file.truncate(1000)
-    unreadable = copied(store.small.folder, folder / "unreadable")
-    # Not even by root, as if its permissions were wrong.
-    (unreadable / "notes.txt").symlink_to("/proc/self/mem")
-    served = {"damaged/1": damaged, "unreadable/1": unreadable, "wide/1": store.wide.folder}
-    params = write_params(folder, store, served, encoders={"mine": "nowhere/at/all"})
-    with running(folder, params) as server:
-        server.wait_for(200)
-        yield server
-
-
-@pytest.mark.verify
-@pytest.mark.parametrize("name", ["damaged-1", "unreadable-1", "mine"])
-def test_an_encoder_that_cannot_be_used_is_named_with_the_reason(mixed: Server, name: str) -> None:
-    start = f"encoder {name} refused, it is not served: "
-
-    def reasons() -> list[str]:
-        return [one.removeprefix(start) for one in mixed.messages if one.startswith(start)]
-
-    eventually(reasons)  # the log is written ten times a second
-    (reason,) = reasons()
-    expected = {
-        "damaged-1": "deserializing",
-        "unreadable-1": "Input/output error",
-        "mine": "nowhere/at/all: there is no such folder",
-    }
-    assert expected[name] in reason
-
-
-@pytest.mark.verify
-def test_beside_broken_encoders_the_others_are_served(mixed: Server) -> None:
-    assert [model["id"] for model in mixed.get("/v1/models").json["data"]] == ["wide-1"]
-    asked = mixed.post("/v1/embeddings", {"model": "wide-1", "input": "no"})
-    assert asked.status == 200
 
 
 def start_wrongly(params: Path, port: int, more: Mapping[str, str]) -> str:
