@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pipeline.machine.errors import ConfigError
 
@@ -23,11 +23,10 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import bentoml
 import numpy as np
-import yaml
 from bentoml._internal.utils.analytics import usage_stats
 from bentoml.exceptions import BentoMLConfigException
 from bentoml.validators import DType
-from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from serve import settings
 from serve.api.connections import Connection
@@ -56,40 +55,7 @@ _KEEP_ALIVE = 75
 Vectors = Annotated[np.ndarray, DType("float32")]
 
 
-class _Off(float):
-    """A number for BentoML's schema, which knows no "none", that is false where it is used."""
-
-    def __bool__(self) -> bool:
-        return False
-
-
-class _Front:
-    """The API before all of BentoML's own routes; to BentoML goes only the process' life.
-
-    A mount would leave paths with a line break in them to BentoML, and its health checks and
-    methods would know neither our errors nor our limits. The API itself is made in the serving
-    process only: the supervisor imports this module too.
-    """
-
-    api: ASGIApp
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._bentoml = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = _Front.api if scope["type"] == "http" else self._bentoml
-        await app(scope, receive, send)
-
-
-@bentoml.service(
-    name="TriadService",
-    workers=1,
-    http={"host": _HOST, "port": _PORT},
-    # Its metrics keep a time series for every path that anybody asks for.
-    metrics={"enabled": False},
-    logging={"access": {"enabled": False}},
-    tracing={"excluded_urls": [".*"]},
-)
+@bentoml.service(name="TriadService", workers=1, http={"host": _HOST, "port": _PORT})
 class TriadService:
     """Embeddings and similarities of sentences by original and modified encoders."""
 
@@ -105,9 +71,8 @@ class TriadService:
         schema = TriadService.schema()  # type: ignore[attr-defined]
         api = create_api(self._engine, _ENVIRONMENT.keys, self._page, schema)
         self._routes: Routes = api.state.routes
-        _Front.api = api
         self._engine.start()
-        self._prepare_server()
+        self._serve(api)
 
     def _load_page(self) -> "FastAPI":
         from app.page import create_app  # noqa: PLC0415 - seconds, and 200 MB
@@ -120,20 +85,25 @@ class TriadService:
             f"{prefix}/demo" if prefix else "",
         )
 
-    def _prepare_server(self) -> None:
-        """Tell uvicorn what BentoML has no options for.
+    def _serve(self, api: Any) -> None:
+        """Let uvicorn answer by the API, and tell it what BentoML has no options for.
 
-        On SIGTERM the service says "not ready" for a while before the server closes its door, as
-        proxies need. Who does not read an answer must not keep the process.
+        BentoML's application keeps the process' life only: its routes, health checks and time
+        limits know neither our errors nor our limits, and its metrics keep a time series for every
+        path that anybody asks for. On SIGTERM the service says "not ready" for a while before the
+        server closes its door, as proxies need. Who does not read an answer must not keep the
+        process.
         """
         params, loop = self._engine.params, asyncio.get_running_loop()
         close = signal.getsignal(signal.SIGTERM)
         server = getattr(close, "__self__", None)
         if server is None or not callable(close):  # the service is used without a server
             return
-        server.config.http_protocol_class = Connection
-        server.config.timeout_keep_alive = _KEEP_ALIVE
-        server.config.timeout_graceful_shutdown = params.stop_seconds
+        config = server.config
+        config.loaded_app = ProxyHeadersMiddleware(api, config.forwarded_allow_ips)
+        config.http_protocol_class = Connection
+        config.timeout_keep_alive = _KEEP_ALIVE
+        config.timeout_graceful_shutdown = params.stop_seconds
 
         def drain(number: int, frame: FrameType | None) -> None:
             if not self._engine.draining:
@@ -187,10 +157,3 @@ class TriadService:
     def stop(self) -> None:
         """End the threads, after every request is answered."""
         self._engine.stop()
-
-
-# BentoML's time-out would answer in a shape of its own, and keep a timer for each request long
-# after it is answered. The API has limits of its own (serve.limits).
-yaml.SafeDumper.add_representer(_Off, yaml.SafeDumper.represent_float)  # for bento.yaml
-TriadService.config["traffic"] = {"timeout": _Off(86400)}  # type: ignore[attr-defined]
-TriadService.add_asgi_middleware(_Front)  # type: ignore[attr-defined]
