@@ -36,7 +36,7 @@ from serve.api.contract import (
 )
 from serve.batching.jobs import Encoded
 from serve.batching.tokenizing import tokenize
-from serve.components import Dropout, check_torch, choose_objective, take_apart
+from serve.components import check_torch, choose_objective, dropout_views, take_apart
 from serve.encoders import cards
 from serve.encoders.registry import ServedEncoder
 from serve.engine import Engine
@@ -58,7 +58,6 @@ class Routes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._limits = engine.params.limits
-        self._dropout = Dropout(engine.params.batch_tokens)
         # Of its own: a page's curiosity must not hold up the others.
         self._components = ThreadPoolExecutor(1, "components")
         self._waiting = 0
@@ -66,7 +65,7 @@ class Routes:
     async def embeddings(self, asked: EmbeddingsRequest, request: Request) -> Response:
         """Embed texts, as OpenAI's API does."""
         encoder = self._encoder(asked.model)
-        description = encoder.exported.description
+        description = encoder.description
         size = asked.dimensions or description.dimension
         if size not in description.dimensions:
             allowed = ", ".join(map(str, description.dimensions))
@@ -75,8 +74,8 @@ class Routes:
                 f"dimensions: {encoder.id} was trained for {allowed}, got {size}; leave it out "
                 "or give one of these.",
             )
-        if asked.prompt_name is not None and asked.prompt_name not in encoder.prompts:
-            known = ", ".join(encoder.prompts) or "none"
+        if asked.prompt_name is not None and asked.prompt_name not in description.prompts:
+            known = ", ".join(description.prompts) or "none"
             raise invalid(
                 "prompt_name",
                 f"prompt_name: {encoder.id} has no prompt {asked.prompt_name[:100]!r}; it has "
@@ -214,9 +213,8 @@ class Routes:
         name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters)
         if encoded is None:
             rows, truncated = tokenize(encoder, asked.anchors, asked.name, truncate=asked.truncate)
-            served = {one.version for one in self._engine.registry.encoders.values()}
-            self._dropout.forget(served)
-            anchor, positive = self._dropout.views(encoder, rows, asked.seed)
+            tokens = self._engine.params.batch_tokens
+            anchor, positive = dropout_views(encoder, rows, asked.seed, tokens)
             # Both views are encoded.
             used = Encoded(anchor.numpy(), [2 * len(row) for row in rows], truncated)
         else:

@@ -195,7 +195,7 @@ class Batcher:
     def _release(self, job: Job) -> None:
         """Tokenized: let its texts wait for batches, those of like length together."""
         job.missing = len(job.rows)
-        job.embeddings = np.empty((len(job.rows), job.encoder.dimension), np.float32)
+        job.embeddings = np.empty((len(job.rows), job.encoder.description.dimension), np.float32)
         lengths = list(map(len, job.rows))
         share = max(SHARE, self._budget * len(lengths) // sum(lengths))
         longest_first = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
@@ -271,7 +271,7 @@ def _embedding(encoder: ServedEncoder, text: Text) -> Embeddings | ApiError:
 def _embed(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embeddings:
     """(N, D), all finite."""
     rows = [text.ids for text in batch]
-    found = embed(*pad(rows, encoder.exported.description.padding_id))
+    found = embed(*pad(rows, encoder.description.padding_id))
     if not np.isfinite(found).all():
         raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
     return found

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,7 @@ import pytest
 import torch
 
 from pipeline.objectives import OBJECTIVES
-from serve.components import Dropout, check_torch, choose_objective, take_apart
+from serve.components import check_torch, choose_objective, dropout_views, take_apart
 from serve.errors import ApiError
 from tests.objectives.conftest import make_views
 from tests.tiny import corpus
@@ -97,12 +95,13 @@ class TestDropout:
     def rows(self, encoder: ServedEncoder) -> list[list[int]]:
         return encoder.tokenizer.encode(TEXTS)
 
-    def views(self, dropout: Dropout, encoder: ServedEncoder, seed: int = 0) -> np.ndarray:
-        return np.stack([x.numpy() for x in dropout.views(encoder, self.rows(encoder), seed)])
+    def views(self, encoder: ServedEncoder, seed: int = 0) -> np.ndarray:
+        views = dropout_views(encoder, self.rows(encoder), seed, BUDGET)
+        return np.stack([view.numpy() for view in views])
 
     def test_the_two_views_differ_and_are_near(self, reader: Tiny) -> None:
-        first, second = self.views(Dropout(BUDGET), reader.served)
-        assert first.shape == second.shape == (5, reader.served.dimension)
+        first, second = self.views(reader.served)
+        assert first.shape == second.shape == (5, reader.served.description.dimension)
         assert np.abs(first - second).max() > 1e-3
         cosine = np.sum(first * second, axis=1) / np.prod(
             [np.linalg.norm(x, axis=1) for x in (first, second)], axis=0
@@ -110,30 +109,15 @@ class TestDropout:
         assert cosine.min() > 0.5
 
     def test_a_seed_gives_the_same_views_whatever_else_draws(self, reader: Tiny) -> None:
-        dropout = Dropout(BUDGET)
-        before = self.views(dropout, reader.served, 7)
+        before = self.views(reader.served, 7)
         torch.rand(100)
-        assert np.array_equal(self.views(dropout, reader.served, 7), before)
-        assert np.array_equal(self.views(Dropout(BUDGET), reader.served, 7), before)
-        assert not np.array_equal(self.views(dropout, reader.served, 8), before)
+        assert np.array_equal(self.views(reader.served, 7), before)
+        assert not np.array_equal(self.views(reader.served, 8), before)
 
     def test_nobody_elses_random_numbers_change(self, reader: Tiny) -> None:
         state = torch.get_rng_state()
-        self.views(Dropout(BUDGET), reader.served)
+        self.views(reader.served)
         assert torch.equal(torch.get_rng_state(), state)
-
-    def test_several_threads_get_each_its_own(self, reader: Tiny) -> None:
-        dropout, seeds = Dropout(BUDGET), [1, 2, 3, 1, 2, 3]
-        start = threading.Barrier(len(seeds))
-
-        def one(seed: int) -> np.ndarray:
-            start.wait()
-            return self.views(dropout, reader.served, seed)
-
-        with ThreadPoolExecutor(len(seeds)) as pool:
-            found = list(pool.map(one, seeds))
-        for seed, views in zip(seeds, found, strict=True):
-            assert np.array_equal(views, self.views(dropout, reader.served, seed))
 
     @pytest.mark.parametrize("gone", [False, True])
     def test_a_folder_that_is_no_longer_the_served_one_is_not_taken_for_it(
@@ -144,7 +128,7 @@ class TestDropout:
         else:
             trained(copy, objective="mpt")
         with pytest.raises(ApiError, match="is no longer what is served") as caught:
-            self.views(Dropout(BUDGET), copy)
+            self.views(copy)
         assert (caught.value.status, caught.value.code) == (503, "loading")
 
 

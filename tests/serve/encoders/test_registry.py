@@ -107,7 +107,7 @@ def test_every_objective_and_seed_is_served_by_its_version(place: Place) -> None
     assert versions(registry) == {name: folder_version(path) for name, path in folders.items()}
     assert not registry.refused
     one = registry.encoders["vicreg-42"]
-    assert (one.id, one.folder, one.dimension) == ("vicreg-42", folders["vicreg-42"], 32)
+    assert (one.id, one.folder, one.description.dimension) == ("vicreg-42", folders["vicreg-42"], 32)
     assert one.created == int(folders["vicreg-42"].stat().st_mtime)
 
 
