@@ -80,8 +80,7 @@ def create_api(
         ("GET", "/v1/models/{id}", handlers.model, None, contract.ModelCard),
         ("GET", "/v1/models/{id}/training", handlers.training, None, contract.Training),
         ("GET", "/v1/results", handlers.results, None, contract.Results),
-        # BentoML's own routes would read and write large JSON on the event loop, log texts that
-        # they refuse, and know neither keys nor limits.
+        # As BentoML's clients call the service's methods.
         ("POST", "/encode", handlers.bentoml_encode, EncodeRequest, None),
         ("POST", "/similarity", handlers.bentoml_similarity, CompareRequest, None),
         ("GET", "/schema.json", bentoml_schema, None, None),
