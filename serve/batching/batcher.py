@@ -23,7 +23,7 @@ from serve.batching.jobs import Job, Ready, Text, answer
 from serve.batching.tokenizing import SLICE, next_part, tokenize_some
 from serve.encoders.exported import Embed
 from serve.encoders.registry import ServedEncoder
-from serve.errors import ApiError
+from serve.errors import ApiError, encoder_failed
 from serve.metrics import Metrics
 from serve.settings import LimitParams
 
@@ -105,21 +105,16 @@ class Batcher:
     def _run(self) -> None:
         while not self._stopping:
             try:
-                self._wait()()
+                with self._changed:
+                    work = self._next()
+                    if work is None and not self._stopping:
+                        self._idle += 1
+                        self._changed.wait()
+                        self._idle -= 1
+                if work is not None:
+                    work()
             except Exception:  # the thread must outlive any fault
                 log.exception("a thread of the batcher met a fault")
-
-    def _wait(self) -> Callable[[], None]:
-        """The next thing to do, as soon as there is one; nothing at the end."""
-        with self._changed:
-            while not self._stopping:
-                work = self._next()
-                if work is not None:
-                    return work
-                self._idle += 1
-                self._changed.wait()
-                self._idle -= 1
-        return lambda: None
 
     def _next(self) -> Callable[[], None] | None:
         """What to do next; holds the lock."""
@@ -153,7 +148,7 @@ class Batcher:
         batch = []
         for text in ready.take(budget):
             if all(job.over for job, _ in text.wanted_by):
-                self._forget(text)
+                del self._texts[text.encoder, text.ids]
             else:
                 batch.append(text)
         if not ready:
@@ -171,7 +166,7 @@ class Batcher:
 
     def _tokenize(self, jobs: list[Job]) -> None:
         begun = time.perf_counter()
-        for job, error in zip(jobs, self._tokenized(jobs), strict=True):
+        for job, error in zip(jobs, tokenize_some(jobs), strict=True):
             if error is not None:
                 answer([(job, error)])
             elif len(job.rows) == len(job.inputs):
@@ -182,15 +177,6 @@ class Batcher:
                     heapq.heappush(self._untokenized, (turn, next(self._numbers), job))
                     self._changed.notify()
         self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
-
-    def _tokenized(self, jobs: list[Job]) -> list[ApiError | None]:
-        try:
-            return tokenize_some(jobs)
-        except Exception as error:
-            if len(jobs) > 1:
-                return [outcome for job in jobs for outcome in self._tokenized([job])]
-            log.exception("tokenizing failed")
-            return [_fault(error)]
 
     def _release(self, job: Job) -> None:
         """Tokenized: let its texts wait for batches, those of like length together."""
@@ -218,10 +204,6 @@ class Batcher:
         else:
             self._ready[job.encoder].call(text, turn)
 
-    def _forget(self, text: Text) -> None:
-        """Nobody may join a text any more; holds the lock."""
-        del self._texts[text.encoder, text.ids]
-
     def _compute(self, encoder: ServedEncoder, batch: list[Text], *, alone: bool) -> None:
         begun = time.perf_counter()
         outcomes = _embeddings(encoder, batch, alone=alone)
@@ -232,7 +214,7 @@ class Batcher:
         answers: list[tuple[Job, ApiError | None]] = []
         with self._changed:
             for text, outcome in zip(batch, outcomes, strict=True):
-                self._forget(text)
+                del self._texts[text.encoder, text.ids]  # nobody may join it any more
                 if isinstance(outcome, ApiError):
                     answers += [(job, outcome) for job, _ in text.wanted_by]
                     continue
@@ -264,7 +246,7 @@ def _embedding(encoder: ServedEncoder, text: Text) -> Embeddings | ApiError:
         embedding: Embeddings = _embed(encoder, [text], encoder.backend.embed)[0]
     except Exception as error:
         log.exception("a text failed by itself")
-        return _fault(error)
+        return encoder_failed(error)
     return embedding
 
 
@@ -275,11 +257,3 @@ def _embed(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embedding
     if not np.isfinite(found).all():
         raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
     return found
-
-
-def _fault(error: Exception) -> ApiError:
-    """What the client is told of a fault that is not its own."""
-    kind = type(error).__name__
-    return ApiError(
-        500, "internal_error", f"the encoder failed ({kind}); the server's log has details."
-    )
