@@ -185,11 +185,13 @@ class Batcher:
         lengths = list(map(len, job.rows))
         share = max(SHARE, self._budget * len(lengths) // sum(lengths))
         longest_first = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
-        with self._changed:
-            for place, index in enumerate(longest_first):
-                self._let_wait(job, index, self._served + place // share * share * PATIENCE)
-            if self._idle:
-                self._changed.notify_all()
+        for place in range(0, len(lengths), share):
+            with self._changed:  # not for all of them at once: the event loop waits for it too
+                turn = self._served + place * PATIENCE
+                for index in longest_first[place : place + share]:
+                    self._let_wait(job, index, turn)
+                if self._idle:
+                    self._changed.notify_all()
 
     def _let_wait(self, job: Job, index: int, turn: int) -> None:
         """Let a job's text wait for its turn, with an equal one if there is one; holds the lock."""
