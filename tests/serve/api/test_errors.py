@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -79,9 +78,6 @@ class TestBodies:
     """All POSTs read their bodies in the same way; here it is tried on one."""
 
     PATH = "/v1/embeddings"
-
-    def test_a_body_in_pieces_is_answered(self, api: Api) -> None:
-        assert api.post(self.PATH, pieces(json.dumps(ASKED[self.PATH]).encode(), 7)).is_success
 
     @pytest.mark.parametrize("options", ["charset=utf-8", 'charset="UTF-8"', "a=b;  Charset=utf8 "])
     def test_utf_8_may_be_named(self, api: Api, options: str) -> None:

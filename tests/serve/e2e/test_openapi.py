@@ -69,6 +69,7 @@ def test_every_answer_is_as_the_document_says(
             *("--phases", "coverage,fuzzing"),
             *("--checks", ",".join(CHECKS)),
             *("--max-examples", "50"),
+            *("--request-timeout", "120"),  # seconds; the first gradients wait for torch
             # From a fixed seed, and without a database of examples.
             "--generation-deterministic",
             *("--suppress-health-check", "all"),

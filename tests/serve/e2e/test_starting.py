@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -14,7 +14,7 @@ from tests.serve.e2e.store import write_params
 from tests.tiny import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.serve.e2e.store import Store
@@ -44,47 +44,18 @@ def params(tmp_path: Path, store: Store) -> Path:
     return write_params(tmp_path, store, {})
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ({"PORT": "abc"}, "PORT: must be a whole number from 1 to 65535, got 'abc'."),
-        pytest.param({"HOST": "nonsense"}, "HOST: must be an IP address", marks=pytest.mark.verify),
-        pytest.param(
-            {"TRIAD_PARAMS": "/nowhere/params.yaml"},
-            "/nowhere/params.yaml: cannot be read",
-            marks=pytest.mark.verify,
-        ),
-        pytest.param(
-            {"TRIAD_API_KEYS": ""}, "TRIAD_API_KEYS: holds no key;", marks=pytest.mark.verify
-        ),
-    ],
-    ids=str,
-)
-def test_a_wrong_variable_ends_it_with_one_sentence(
-    params: Path, more: dict[str, str], message: str
-) -> None:
-    assert message in start_wrongly(params, free_port(), more)
+def test_a_wrong_variable_ends_it_with_one_sentence(params: Path) -> None:
+    said = start_wrongly(params, free_port(), {"PORT": "abc"})
+    assert "PORT: must be a whole number from 1 to 65535, got 'abc'." in said
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda content: content["serve"].update(modles="x"),
-            "serve: unknown key 'modles'; did you mean 'models'?",
-        ),
-        (lambda content: content.pop("serve"), "has no section 'serve'"),
-    ],
-    ids=["an unknown key", "no section"],
-)
-def test_wrong_params_end_it_with_one_sentence(
-    params: Path, change: Callable[[Any], None], message: str
-) -> None:
+def test_wrong_params_end_it_with_one_sentence(params: Path) -> None:
     content = yaml.safe_load(params.read_text(encoding="utf-8"))
-    change(content)
+    content["serve"]["modles"] = "x"
     params.write_text(yaml.safe_dump(content), encoding="utf-8")
-    assert message in start_wrongly(params, free_port(), {})
+    said = start_wrongly(params, free_port(), {})
+    assert "serve: unknown key 'modles'; did you mean 'models'?" in said
 
 
 def test_a_port_that_is_taken_ends_it_with_one_sentence(params: Path) -> None:
