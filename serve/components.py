@@ -5,8 +5,9 @@ thread. Not here: the request (contract.py) and the route (api/components.py).
 """
 
 import difflib
-import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.encoder.vectors import pad
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
     from pipeline.encoder.encoder import SentenceEncoder
     from pipeline.objectives import Objective
-
-# Encoders that are kept loaded in torch, for their dropout.
-_KEPT = 2
 
 
 def check_torch() -> None:
@@ -85,72 +83,53 @@ def choose_objective(
         raise invalid("hyperparameters", f"hyperparameters: {error}") from error
 
 
-class Dropout:
+def dropout_views(
+    encoder: ServedEncoder, rows: Sequence[list[int]], seed: int, batch_tokens: int
+) -> tuple["Tensor", "Tensor"]:
     """Two views of sentences under dropout, as training has them; the same for the same seed.
 
-    `batch_tokens`: most tokens of a pass through the encoder, padding included.
+    Not to be called on several threads at once: the seed is set for the whole process.
+
+    Args:
+        encoder: whose folder is read, in torch.
+        rows: token ids of N sentences.
+        seed: of the dropout.
+        batch_tokens: most tokens of a pass through the encoder, padding included.
+
+    Returns:
+        Embeddings (N, D), pooled and not normalized, twice.
+
+    Raises:
+        ApiError: 503, where the encoder's folder is not what is served.
     """
+    import torch  # noqa: PLC0415 - on first use
 
-    def __init__(self, batch_tokens: int) -> None:
-        self._budget = batch_tokens
-        self._loaded: dict[str, SentenceEncoder] = {}
-        # The seed is set for the whole process.
-        self._lock = threading.Lock()
+    padded = pad(rows, encoder.description.padding_id)
+    ids, mask = (torch.from_numpy(part) for part in padded)
+    size = max(1, batch_tokens // ids.shape[1])  # texts of a pass
+    passes = list(zip(torch.split(ids, size), torch.split(mask, size), strict=True))
+    loaded = _load(encoder.id, encoder.folder, encoder.version)
+    loaded.model.train()
+    with torch.random.fork_rng(devices=[]), torch.inference_mode():
+        torch.manual_seed(seed)
+        first, second = (torch.cat([loaded.embed(*some) for some in passes]) for _ in range(2))
+    return first.clone(), second.clone()
 
-    def views(
-        self, encoder: ServedEncoder, rows: Sequence[list[int]], seed: int
-    ) -> tuple["Tensor", "Tensor"]:
-        """Embeddings (N, D) of token lists, twice, pooled and not normalized.
 
-        Raises:
-            ApiError: 503, where the encoder's folder is not what is served.
-        """
-        import torch  # noqa: PLC0415 - on first use
+@lru_cache(maxsize=2)
+def _load(name: str, folder: Path, version: str) -> "SentenceEncoder":
+    from serve.encoders.torch_backend import load_encoder  # noqa: PLC0415 - brings torch
 
-        padded = pad(rows, encoder.exported.description.padding_id)
-        ids, mask = (torch.from_numpy(part) for part in padded)
-        with self._lock, torch.random.fork_rng(devices=[]), torch.inference_mode():
-            loaded = self._load(encoder)
-            loaded.model.train()
-            torch.manual_seed(seed)
-            size = max(1, self._budget // ids.shape[1])  # texts of a pass
-            first, second = (
-                torch.cat(
-                    [
-                        loaded.embed(some, kept)
-                        for some, kept in zip(
-                            torch.split(ids, size), torch.split(mask, size), strict=True
-                        )
-                    ]
-                )
-                for _ in range(2)
-            )
-        return first.clone(), second.clone()
-
-    def forget(self, served: Collection[str]) -> None:
-        """Keep nothing of versions that are served no more."""
-        with self._lock:
-            self._loaded = {name: one for name, one in self._loaded.items() if name in served}
-
-    def _load(self, encoder: ServedEncoder) -> "SentenceEncoder":
-        from serve.encoders.torch_backend import load_encoder  # noqa: PLC0415 - brings torch
-
-        loaded = self._loaded.pop(encoder.version, None)
-        if loaded is None:
-            # It may have been trained anew a moment ago, or be gone.
-            if folder_version(encoder.folder) != encoder.version:
-                raise ApiError(
-                    503,
-                    "loading",
-                    f"model: the folder of {encoder.id} is no longer what is served; try again "
-                    "when it is loaded, or give positives.",
-                    "model",
-                )
-            loaded = load_encoder(encoder.folder)
-            while len(self._loaded) >= _KEPT:
-                del self._loaded[next(iter(self._loaded))]
-        self._loaded[encoder.version] = loaded  # the last one used is the last to go
-        return loaded
+    # It may have been trained anew a moment ago, or be gone.
+    if folder_version(folder) != version:
+        raise ApiError(
+            503,
+            "loading",
+            f"model: the folder of {name} is no longer what is served; try again when it is "
+            "loaded, or give positives.",
+            "model",
+        )
+    return load_encoder(folder)
 
 
 def take_apart(

@@ -1,7 +1,5 @@
 """What the service is made of, apart from HTTP: encoders, batcher, metrics, and its state."""
 
-import threading
-
 from pipeline.machine.cores import usable_cores
 from serve.batching.batcher import Batcher
 from serve.encoders.registry import Registry
@@ -13,8 +11,7 @@ from serve.settings import ServeParams
 class Engine:
     """Registry and batcher of one process.
 
-    Args:
-        params: section `serve` of params.yaml.
+    `draining`: the service is about to stop and says "not ready"; requests are still answered.
     """
 
     def __init__(self, params: ServeParams) -> None:
@@ -24,7 +21,7 @@ class Engine:
         self.batcher = Batcher(params.limits, threads, params.batch_tokens, self.metrics)
         self.registry = Registry(params, threads, self.metrics)
         self.metrics.queue.set_function(lambda: self.batcher.admission.texts)
-        self._draining = threading.Event()
+        self.draining = False
 
     def start(self) -> None:
         """Load the encoders in the background."""
@@ -34,15 +31,6 @@ class Engine:
         """End the threads."""
         self.registry.stop()
         self.batcher.stop()
-
-    def drain(self) -> None:
-        """Say "not ready" from now on; requests are still answered."""
-        self._draining.set()
-
-    @property
-    def draining(self) -> bool:
-        """Whether the service is about to stop."""
-        return self._draining.is_set()
 
     @property
     def ready(self) -> bool:

@@ -74,3 +74,11 @@ def over_limit(param: str, limit: str, value: int, given: str, advice: str) -> A
 def overloaded(message: str, retry_after: int) -> ApiError:
     """429: not now."""
     return ApiError(429, "overloaded", message, headers={"Retry-After": str(retry_after)})
+
+
+def encoder_failed(error: Exception) -> ApiError:
+    """500: a fault that is not the client's own."""
+    kind = type(error).__name__
+    return ApiError(
+        500, "internal_error", f"the encoder failed ({kind}); the server's log has details."
+    )

@@ -11,7 +11,7 @@ import os
 import signal
 import socket
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pipeline.machine.errors import ConfigError
 
@@ -23,14 +23,13 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 import bentoml
 import numpy as np
-import yaml
 from bentoml._internal.utils.analytics import usage_stats
 from bentoml.exceptions import BentoMLConfigException
 from bentoml.validators import DType
-from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from serve import settings
-from serve.api.connections import use_connections
+from serve.api.connections import Connection
 from serve.api.contract import CompareRequest, EncodeRequest, check
 from serve.installed import is_installed
 
@@ -49,45 +48,14 @@ except ConfigError as error:
     raise BentoMLConfigException(str(error)) from error
 _HOST, _PORT = _ENVIRONMENT.host, _ENVIRONMENT.port
 
-use_connections()  # the server looks for them before it makes the service
+# Seconds. Clients and proxies keep idle connections for 5 to 60; a server that closes them sooner
+# now and then does so just when the next request is on its way.
+_KEEP_ALIVE = 75
 
 Vectors = Annotated[np.ndarray, DType("float32")]
 
 
-class _Off(float):
-    """A number for BentoML's schema, which knows no "none", that is false where it is used."""
-
-    def __bool__(self) -> bool:
-        return False
-
-
-class _Front:
-    """The API before all of BentoML's own routes; to BentoML goes only the process' life.
-
-    A mount would leave paths with a line break in them to BentoML, and its health checks and
-    methods would know neither our errors nor our limits. The API itself is made in the serving
-    process only: the supervisor imports this module too.
-    """
-
-    api: ASGIApp
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._bentoml = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app = _Front.api if scope["type"] == "http" else self._bentoml
-        await app(scope, receive, send)
-
-
-@bentoml.service(
-    name="TriadService",
-    workers=1,
-    http={"host": _HOST, "port": _PORT},
-    # Its metrics keep a time series for every path that anybody asks for.
-    metrics={"enabled": False},
-    logging={"access": {"enabled": False}},
-    tracing={"excluded_urls": [".*"]},
-)
+@bentoml.service(name="TriadService", workers=1, http={"host": _HOST, "port": _PORT})
 class TriadService:
     """Embeddings and similarities of sentences by original and modified encoders."""
 
@@ -103,9 +71,8 @@ class TriadService:
         schema = TriadService.schema()  # type: ignore[attr-defined]
         api = create_api(self._engine, _ENVIRONMENT.keys, self._page, schema)
         self._routes: Routes = api.state.routes
-        _Front.api = api
         self._engine.start()
-        self._drain_on_sigterm()
+        self._serve(api)
 
     def _load_page(self) -> "FastAPI":
         from app.page import create_app  # noqa: PLC0415 - seconds, and 200 MB
@@ -118,26 +85,35 @@ class TriadService:
             f"{prefix}/demo" if prefix else "",
         )
 
-    def _drain_on_sigterm(self) -> None:
-        """Say "not ready" for a while before the server closes its door, as proxies need."""
-        server = signal.getsignal(signal.SIGTERM)
-        loop = asyncio.get_running_loop()
+    def _serve(self, api: Any) -> None:
+        """Let uvicorn answer by the API, and tell it what BentoML has no options for.
 
-        params = self._engine.params
-
-        def give_up() -> None:
-            # Who does not read an answer must not keep the process; uvicorn itself waits for ever.
-            getattr(server, "__self__").force_exit = True  # noqa: B009 - not in the stubs
+        BentoML's application keeps the process' life only: its routes, health checks and time
+        limits know neither our errors nor our limits, and its metrics keep a time series for every
+        path that anybody asks for. On SIGTERM the service says "not ready" for a while before the
+        server closes its door, as proxies need. Who does not read an answer must not keep the
+        process.
+        """
+        params, loop = self._engine.params, asyncio.get_running_loop()
+        close = signal.getsignal(signal.SIGTERM)
+        server = getattr(close, "__self__", None)
+        if server is None or not callable(close):  # the service is used without a server
+            return
+        config = server.config
+        config.loaded_app = ProxyHeadersMiddleware(api, config.forwarded_allow_ips)
+        config.http_protocol_class = Connection
+        config.timeout_keep_alive = _KEEP_ALIVE
+        config.timeout_graceful_shutdown = params.stop_seconds
 
         def drain(number: int, frame: FrameType | None) -> None:
-            if self._engine.draining or not callable(server):
-                return
-            self._engine.drain()
-            later = loop.call_later
+            if not self._engine.draining:
+                self._engine.draining = True
+                loop.call_soon_threadsafe(loop.call_later, params.drain_seconds, end, number, frame)
+
+        def end(number: int, frame: FrameType | None) -> None:
             if self._page:
-                loop.call_soon_threadsafe(later, params.drain_seconds, self._page.stop)
-            loop.call_soon_threadsafe(later, params.drain_seconds, server, number, frame)
-            loop.call_soon_threadsafe(later, params.drain_seconds + params.stop_seconds, give_up)
+                self._page.stop()
+            close(number, frame)
 
         signal.signal(signal.SIGTERM, drain)
 
@@ -181,10 +157,3 @@ class TriadService:
     def stop(self) -> None:
         """End the threads, after every request is answered."""
         self._engine.stop()
-
-
-# BentoML's time-out would answer in a shape of its own, and keep a timer for each request long
-# after it is answered. The API has limits of its own (serve.limits).
-yaml.SafeDumper.add_representer(_Off, yaml.SafeDumper.represent_float)  # for bento.yaml
-TriadService.config["traffic"] = {"timeout": _Off(86400)}  # type: ignore[attr-defined]
-TriadService.add_asgi_middleware(_Front)  # type: ignore[attr-defined]

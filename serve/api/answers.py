@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -28,25 +27,25 @@ async def offload(size: int, work: Callable[[], T]) -> T:
 
 async def results_of(receive: Receive, jobs: Sequence[Job]) -> list[Encoded]:
     """The jobs' results; if the client leaves, or one fails, all others end too."""
-    gone = asyncio.ensure_future(_disconnected(receive))
-    gone.add_done_callback(lambda _: [job.future.cancel() for job in jobs])
+    gone = asyncio.ensure_future(_cancel_when_gone(receive, jobs))
     try:
         return [await job.future for job in jobs]
     except asyncio.CancelledError:
-        if gone.done() and not gone.cancelled():
+        if gone.done():
             raise ClientDisconnect from None
         raise
     finally:
         gone.cancel()
         for job in jobs:
-            job.future.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                job.future.done() and job.future.exception()
+            if not job.future.cancel() and not job.future.cancelled():
+                job.future.exception()  # or it would be logged as never retrieved
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _cancel_when_gone(receive: Receive, jobs: Sequence[Job]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    for job in jobs:
+        job.future.cancel()
 
 
 def as_base64(row: Embeddings) -> str:

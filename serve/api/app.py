@@ -1,61 +1,53 @@
 """The HTTP API: paths, methods, documentation, and what every answer has in common.
 
-Not here: what the routes do (routes.py).
+Starlette serves it and FastAPI documents it: what FastAPI does on each request costs more than
+reading one text. Not here: what the routes do (routes.py).
 """
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends
 from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from app import ICON
 from serve.api import contract
-from serve.api.answers import error_response, json_response
-from serve.api.middleware import Bodies, Observe, Prefix
+from serve.api.answers import error_response, json_response, offload
+from serve.api.bodies import Bodies
+from serve.api.contract import (
+    CompareRequest,
+    ComponentsRequest,
+    EmbeddingsRequest,
+    EncodeRequest,
+    SearchRequest,
+    SimilarityRequest,
+    TokenizeRequest,
+)
+from serve.api.middleware import CLIENT_GONE, Observe, Prefix
 from serve.api.routes import Routes
 from serve.engine import Engine
 from serve.errors import ApiError
 
-# nginx's word for a client that left; nobody receives it, metrics and log show it.
-_CLIENT_GONE = 499
-
-
-class Key(HTTPBearer):
-    """A dependency that asks for one of the API keys."""
-
-    def __init__(self, keys: Sequence[bytes]) -> None:
-        super().__init__(scheme_name="key", auto_error=False)
-        self._keys = keys
-
-    async def __call__(self, request: Request) -> None:  # type: ignore[override]
-        """Let the request pass.
-
-        Raises:
-            ApiError: 401.
-        """
-        given = request.headers.get("authorization", "").encode("latin-1")
-        kind, _, key = given.partition(b" ")
-        # Every key is compared, so that time tells nothing about which one was near.
-        matches = [hmac.compare_digest(key.strip(), known) for known in self._keys]
-        if kind.lower() != b"bearer" or not any(matches):
-            what = "is missing" if not given else "is not known here"
-            raise ApiError(
-                401,
-                "invalid_api_key",
-                f"the API key {what}: send the header Authorization: Bearer KEY.",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
+Handler = Callable[..., Coroutine[Any, Any, Response]]
+Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+# Method, path, handler, the model of its request and of its answer; without the last one, it is not
+# documented.
+Row = tuple[str, str, Any, type[contract.Request] | None, type[BaseModel] | None]
 
 
 def create_api(
@@ -63,7 +55,7 @@ def create_api(
     keys: Sequence[bytes],
     page: ASGIApp | None = None,
     schema: Mapping[str, Any] | None = None,
-) -> FastAPI:
+) -> Starlette:
     """The application.
 
     Args:
@@ -72,116 +64,149 @@ def create_api(
         page: what answers below /demo, without a key.
         schema: how BentoML's clients are to call its methods.
     """
-    params, routes = engine.params, Routes(engine)
-    limits, prefix = params.limits, params.path_prefix
-    guard = [Depends(Key(keys))] if keys else []
+    params, prefix = engine.params, engine.params.path_prefix
+    handlers = Routes(engine)
 
-    async def gone(request: Request, _: ClientDisconnect) -> Response:
-        route = getattr(request.scope.get("route"), "path", "other")
-        engine.metrics.cancelled.labels(route).inc()
-        return Response(status_code=_CLIENT_GONE)
+    async def bentoml_schema() -> Response:
+        return json_response(schema)
 
-    app = FastAPI(
+    table: tuple[Row, ...] = (
+        ("POST", "/v1/embeddings", handlers.embeddings, EmbeddingsRequest, contract.Embeddings),
+        ("POST", "/v1/similarity", handlers.similarity, SimilarityRequest, contract.Similarities),
+        ("POST", "/v1/search", handlers.search, SearchRequest, contract.SearchResults),
+        ("POST", "/v1/tokenize", handlers.tokenize, TokenizeRequest, contract.Tokens),
+        ("POST", "/v1/components", handlers.components, ComponentsRequest, contract.Components),
+        ("GET", "/v1/models", handlers.models, None, contract.ModelCards),
+        ("GET", "/v1/models/{id}", handlers.model, None, contract.ModelCard),
+        ("GET", "/v1/models/{id}/training", handlers.training, None, contract.Training),
+        ("GET", "/v1/results", handlers.results, None, contract.Results),
+        # As BentoML's clients call the service's methods.
+        ("POST", "/encode", handlers.bentoml_encode, EncodeRequest, None),
+        ("POST", "/similarity", handlers.bentoml_similarity, CompareRequest, None),
+        ("GET", "/schema.json", bentoml_schema, None, None),
+    )
+    bodies = Bodies(params.limits, engine.metrics)
+    routes: list[Route | Mount] = [
+        Route(path, _endpoint(handler, request, bodies, keys), methods=[method])
+        for method, path, handler, request, _ in table
+    ]
+    document = get_openapi(
         title="Triad",
         version="1",
-        description=f"Limits of a request: {limits.items} texts, {limits.tokens} tokens, "
-        f"{limits.body_bytes} bytes.",
+        description=f"Limits of a request: {params.limits.items} texts, {params.limits.tokens} "
+        f"tokens, {params.limits.body_bytes} bytes.",
         # Relative: the address of the document decides, behind any proxy.
         servers=[{"url": prefix or "."}],
-        openapi_url=None,
-        redirect_slashes=False,  # a redirect would name the host behind the proxy
-        telemetry={"tracing": False, "metrics": False, "logs": False},
-        generate_unique_id_function=lambda route: route.name,
-        responses={"default": {"model": contract.Error, "description": "what is wrong"}},
-        exception_handlers={
-            ApiError: _refused,
-            HTTPException: _not_found,
-            ClientDisconnect: gone,
-        },
+        routes=[_documented(row, keys) for row in table if row[-1] is not None],
     )
-    app.state.routes = routes
-    app.add_middleware(Bodies, limits=limits, metrics=engine.metrics, page=f"{prefix}/demo/")
-    app.add_middleware(Observe, metrics=engine.metrics)
+    routes += _system(engine, document) + _pages(page, prefix)
+    paths = {one.endpoint if isinstance(one, Route) else one.app: one.path for one in routes}
+    middleware = [Middleware(Observe, metrics=engine.metrics, paths=paths)]
     if prefix:
-        app.add_middleware(Prefix, prefix=prefix)
+        middleware.insert(0, Middleware(Prefix, prefix=prefix))
     if params.cors_origins:
-        app.add_middleware(
+        shared = Middleware(
             CORSMiddleware,
             allow_origins=list(params.cors_origins),
             allow_methods=["GET", "POST"],
             allow_headers=["*"],
             expose_headers=["Retry-After", "X-Request-Id", "X-Truncated"],
         )
-    for path, post, asked, answer in (
-        ("/v1/embeddings", routes.embeddings, contract.EmbeddingsRequest, contract.Embeddings),
-        ("/v1/similarity", routes.similarity, contract.SimilarityRequest, contract.Similarities),
-        ("/v1/search", routes.search, contract.SearchRequest, contract.SearchResults),
-        ("/v1/tokenize", routes.tokenize, contract.TokenizeRequest, contract.Tokens),
-        ("/v1/components", routes.components, contract.ComponentsRequest, contract.Components),
-    ):
-        content = {"application/json": {"schema": asked.model_json_schema()}}
-        app.post(
-            path,
-            dependencies=guard,
-            responses={200: {"model": answer}},
-            openapi_extra={"requestBody": {"required": True, "content": content}},
-        )(post)
-    for path, get, card in (
-        ("/v1/models", routes.models, contract.ModelCards),
-        ("/v1/models/{id}", routes.model, contract.ModelCard),
-        ("/v1/models/{id}/training", routes.training, contract.Training),
-        ("/v1/results", routes.results, contract.Results),
-    ):
-        app.get(path, dependencies=guard, responses={200: {"model": card}})(get)
-    # BentoML's own routes would read and write large JSON on the event loop, log texts that they
-    # refuse, and know neither keys nor limits.
-    app.post("/encode", dependencies=guard, include_in_schema=False)(routes.bentoml_encode)
-    app.post("/similarity", dependencies=guard, include_in_schema=False)(routes.bentoml_similarity)
-    app.get("/schema.json", dependencies=guard, include_in_schema=False)(
-        lambda: json_response(schema)
-    )
-    _add_system(app, engine)
-    first = "docs" if page is None else "demo/"
-    if page is not None:
-        # Relative: a proxy in front may have taken a prefix off.
-        app.get("/demo", include_in_schema=False)(lambda: RedirectResponse("demo/"))
-        app.get("/favicon.ico", include_in_schema=False)(
-            lambda: FileResponse(ICON, media_type="image/svg+xml")
-        )
-        app.mount("/demo", page)
-    app.get("/", include_in_schema=False)(
-        lambda: RedirectResponse(f"{prefix}/{first}" if prefix else first)
-    )
-    document = app.openapi()
-    app.get("/openapi.json", include_in_schema=False)(lambda: json_response(document))
-    for route in app.routes:
-        if isinstance(route, APIRoute) and route.methods == {"GET"}:
-            route.methods.add("HEAD")  # which the document need not tell
+        middleware.insert(0, shared)
+    refusals: dict[Any, Any] = {
+        ApiError: _refused,
+        HTTPException: _not_found,
+        ClientDisconnect: _client_gone,
+    }
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=refusals)
+    app.router.redirect_slashes = False  # a redirect would name the host behind the proxy
+    app.state.routes = handlers
     return app
 
 
-def _add_system(app: FastAPI, engine: Engine) -> None:
-    """Health, metrics and the page about the API; for everybody."""
+def _endpoint(
+    handler: Handler,
+    kind: type[contract.Request] | None,
+    bodies: Bodies,
+    keys: Sequence[bytes],
+) -> Endpoint:
+    """What Starlette calls: the key is checked first, then the body is read, if one is wanted."""
+    if kind is None:
 
-    @app.get("/livez", include_in_schema=False)
-    async def livez() -> Response:
+        async def show(request: Request) -> Response:
+            _check_key(request, keys)
+            return await handler(**request.path_params)
+
+        return show
+
+    async def read(request: Request) -> Response:
+        _check_key(request, keys)
+        async with bodies.read(request) as body:
+            asked = await offload(len(body), lambda: contract.parse(kind, body))
+            return await handler(asked, request)
+
+    return read
+
+
+def _check_key(request: Request, keys: Sequence[bytes]) -> None:
+    """Refuse who does not bring one of the keys, if there are any.
+
+    Raises:
+        ApiError: 401.
+    """
+    if not keys:
+        return
+    given = request.headers.get("authorization", "").encode("latin-1")
+    kind, _, key = given.partition(b" ")
+    # Every key is compared, so that time tells nothing about which one was near.
+    matches = [hmac.compare_digest(key.strip(), known) for known in keys]
+    if kind.lower() != b"bearer" or not any(matches):
+        what = "is missing" if not given else "is not known here"
+        raise ApiError(
+            401,
+            "invalid_api_key",
+            f"the API key {what}: send the header Authorization: Bearer KEY.",
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+
+
+def _documented(row: Row, keys: Sequence[bytes]) -> APIRoute:
+    """A route as FastAPI reads it off its handler; nothing calls it."""
+    method, path, handler, _, answer = row
+    return APIRoute(
+        path,
+        handler,
+        methods=[method],
+        operation_id=handler.__name__,
+        dependencies=[Depends(HTTPBearer(scheme_name="key"))] if keys else [],
+        responses={
+            200: {"model": answer},
+            "default": {"model": contract.Error, "description": "what is wrong"},
+        },
+    )
+
+
+def _system(engine: Engine, document: Mapping[str, Any]) -> list[Route | Mount]:
+    """Health, metrics and the pages about the API; for everybody."""
+
+    async def livez(_: Request) -> Response:
         if engine.batcher.alive:
             return json_response({"status": "alive"})
         raise ApiError(503, "not_alive", "the threads that compute have died; restart the service.")
 
-    @app.get("/readyz", include_in_schema=False)
-    async def readyz() -> Response:
+    async def readyz(_: Request) -> Response:
         if engine.ready:
             return json_response({"status": "ready"})
         engine.check_loaded()
         raise ApiError(503, "draining", "the service is stopping; send requests elsewhere.")
 
-    @app.get("/metrics", include_in_schema=False)
-    async def metrics() -> Response:
+    async def metrics(_: Request) -> Response:
         return Response(engine.metrics.exposition(), media_type="text/plain; version=0.0.4")
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
+    async def openapi(_: Request) -> Response:
+        return json_response(document)
+
+    async def docs(_: Request) -> Response:
         return get_swagger_ui_html(  # its addresses are relative, so any prefix will do
             title="Triad API",
             openapi_url="openapi.json",
@@ -191,11 +216,38 @@ def _add_system(app: FastAPI, engine: Engine) -> None:
             swagger_ui_parameters={"validatorUrl": None},
         )
 
-    app.mount("/docs/assets", StaticFiles(directory=str(files("fastapi_offline") / "static")))
+    static = StaticFiles(directory=str(files("fastapi_offline") / "static"))
+    return [
+        Route("/livez", livez),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
+        Route("/openapi.json", openapi),
+        Route("/docs", docs),
+        Mount("/docs/assets", static),
+    ]
+
+
+def _pages(page: ASGIApp | None, prefix: str) -> list[Route | Mount]:
+    """The page, and what leads to it. Relative: a proxy in front may have taken a prefix off."""
+    first = "docs" if page is None else "demo/"
+    first = f"{prefix}/{first}" if prefix else first
+    index = Route("/", lambda _: RedirectResponse(first))
+    if page is None:
+        return [index]
+    return [
+        index,
+        Route("/demo", lambda _: RedirectResponse("demo/")),
+        Route("/favicon.ico", lambda _: FileResponse(ICON, media_type="image/svg+xml")),
+        Mount("/demo", page),
+    ]
 
 
 async def _refused(_: Request, error: ApiError) -> Response:
     return error_response(error)
+
+
+async def _client_gone(_: Request, __: ClientDisconnect) -> Response:
+    return Response(status_code=CLIENT_GONE)
 
 
 async def _not_found(request: Request, error: HTTPException) -> Response:

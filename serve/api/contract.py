@@ -348,7 +348,7 @@ class CompareRequest(_Compared):
 Model = TypeVar("Model", bound=Request)
 
 
-def parse(request: type[Model], body: bytes) -> Model:
+def parse(request: type[Model], body: bytes | bytearray) -> Model:
     """Read a request's body.
 
     Raises:

@@ -30,15 +30,13 @@ from serve.api.contract import (
     EmbeddingsRequest,
     EncodeRequest,
     Input,
-    Model,
     SearchRequest,
     SimilarityRequest,
     TokenizeRequest,
-    parse,
 )
 from serve.batching.jobs import Encoded
 from serve.batching.tokenizing import tokenize
-from serve.components import Dropout, check_torch, choose_objective, take_apart
+from serve.components import check_torch, choose_objective, dropout_views, take_apart
 from serve.encoders import cards
 from serve.encoders.registry import ServedEncoder
 from serve.engine import Engine
@@ -60,16 +58,14 @@ class Routes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._limits = engine.params.limits
-        self._dropout = Dropout(engine.params.batch_tokens)
         # Of its own: a page's curiosity must not hold up the others.
         self._components = ThreadPoolExecutor(1, "components")
         self._waiting = 0
 
-    async def embeddings(self, request: Request) -> Response:
+    async def embeddings(self, asked: EmbeddingsRequest, request: Request) -> Response:
         """Embed texts, as OpenAI's API does."""
-        asked = await read(request, EmbeddingsRequest)
         encoder = self._encoder(asked.model)
-        description = encoder.exported.description
+        description = encoder.description
         size = asked.dimensions or description.dimension
         if size not in description.dimensions:
             allowed = ", ".join(map(str, description.dimensions))
@@ -78,8 +74,8 @@ class Routes:
                 f"dimensions: {encoder.id} was trained for {allowed}, got {size}; leave it out "
                 "or give one of these.",
             )
-        if asked.prompt_name is not None and asked.prompt_name not in encoder.prompts:
-            known = ", ".join(encoder.prompts) or "none"
+        if asked.prompt_name is not None and asked.prompt_name not in description.prompts:
+            known = ", ".join(description.prompts) or "none"
             raise invalid(
                 "prompt_name",
                 f"prompt_name: {encoder.id} has no prompt {asked.prompt_name[:100]!r}; it has "
@@ -110,9 +106,8 @@ class Routes:
 
         return await offload(embeddings.nbytes, answer)
 
-    async def similarity(self, request: Request) -> Response:
+    async def similarity(self, asked: SimilarityRequest, request: Request) -> Response:
         """Cosines of pairs, or a matrix of them."""
-        asked = await read(request, SimilarityRequest)
         encoders = [self._encoder(name) for name in asked.wanted]
         found = await self._encode(
             request.receive, encoders, asked.texts, asked.name, truncate=asked.truncate
@@ -132,9 +127,8 @@ class Routes:
 
         return await offload(sum(one.embeddings.nbytes for one in found), answer)
 
-    async def search(self, request: Request) -> Response:
+    async def search(self, asked: SearchRequest, request: Request) -> Response:
         """The documents nearest to a query."""
-        asked = await read(request, SearchRequest)
         encoder = self._encoder(asked.model)
 
         def name(index: int) -> str:
@@ -163,9 +157,8 @@ class Routes:
         content = {"object": "list", "model": encoder.id, "version": encoder.version, "data": data}
         return with_usage(content, [encoded])
 
-    async def tokenize(self, request: Request) -> Response:
+    async def tokenize(self, asked: TokenizeRequest, _: Request) -> Response:
         """How an encoder divides texts."""
-        asked = await read(request, TokenizeRequest)
         encoder = self._encoder(asked.model)
         self._check_items(len(asked.texts), "input")
         tokenizer = encoder.tokenizer
@@ -190,9 +183,8 @@ class Routes:
             }
         )
 
-    async def components(self, request: Request) -> Response:
+    async def components(self, asked: ComponentsRequest, request: Request) -> Response:
         """Dissipation, weight and ratio of an objective's gradient, without a training head."""
-        asked = await read(request, ComponentsRequest)
         encoder = self._encoder(asked.model)
         check_torch()
         if self._waiting >= _MOST_WAITING:
@@ -221,9 +213,8 @@ class Routes:
         name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters)
         if encoded is None:
             rows, truncated = tokenize(encoder, asked.anchors, asked.name, truncate=asked.truncate)
-            served = {one.version for one in self._engine.registry.encoders.values()}
-            self._dropout.forget(served)
-            anchor, positive = self._dropout.views(encoder, rows, asked.seed)
+            tokens = self._engine.params.batch_tokens
+            anchor, positive = dropout_views(encoder, rows, asked.seed, tokens)
             # Both views are encoded.
             used = Encoded(anchor.numpy(), [2 * len(row) for row in rows], truncated)
         else:
@@ -241,14 +232,12 @@ class Routes:
         }
         return with_usage(content, [used])
 
-    async def bentoml_encode(self, request: Request) -> Response:
+    async def bentoml_encode(self, asked: EncodeRequest, request: Request) -> Response:
         """BentoML's method `encode`, as its clients call it."""
-        asked = await read(request, EncodeRequest)
         return await _array(await self.encode(asked, request.receive))
 
-    async def bentoml_similarity(self, request: Request) -> Response:
+    async def bentoml_similarity(self, asked: CompareRequest, request: Request) -> Response:
         """BentoML's method `similarity`, as its clients call it."""
-        asked = await read(request, CompareRequest)
         return await _array(await self.compare(asked, request.receive))
 
     async def encode(self, asked: EncodeRequest, receive: Receive = _stays) -> Embeddings:
@@ -346,46 +335,6 @@ class Routes:
             for encoder in encoders
         ]
         return await results_of(receive, jobs)
-
-
-async def read(request: Request, kind: type[Model]) -> Model:
-    """The request's body, read and checked.
-
-    Raises:
-        ApiError: it is not JSON in UTF-8, or not such a request.
-    """
-    kind_of_body, _, options = request.headers.get("content-type", "").partition(";")
-    if kind_of_body.strip().lower() != "application/json":
-        raise ApiError(
-            415,
-            "unsupported_media_type",
-            f"the body must be JSON: send the header Content-Type: application/json, got "
-            f"{kind_of_body.strip().lower()[:100] or 'none'!r}.",
-        )
-    charset = _charset(options)
-    if charset not in ("", "utf-8", "utf8"):
-        raise ApiError(
-            415,
-            "unsupported_media_type",
-            f"the body must be JSON in UTF-8: leave the charset out, got {charset[:100]!r}.",
-        )
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise ApiError(
-            415,
-            "unsupported_encoding",
-            "the body must not be compressed; leave Content-Encoding out.",
-        )
-    body = await request.body()
-    return await offload(len(body), lambda: parse(kind, body))
-
-
-def _charset(options: str) -> str:
-    """What follows `charset=` in a content type, in small letters."""
-    for option in options.split(";"):
-        name, _, value = option.partition("=")
-        if name.strip().lower() == "charset":
-            return value.strip().strip("\"'").lower()
-    return ""
 
 
 def _cosines(embeddings: Embeddings, sources: Sequence[str] | None) -> Embeddings:

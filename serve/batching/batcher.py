@@ -23,15 +23,15 @@ from serve.batching.jobs import Job, Ready, Text, answer
 from serve.batching.tokenizing import SLICE, next_part, tokenize_some
 from serve.encoders.exported import Embed
 from serve.encoders.registry import ServedEncoder
-from serve.errors import ApiError
+from serve.errors import ApiError, encoder_failed
 from serve.metrics import Metrics
 from serve.settings import LimitParams
 
 log = logging.getLogger("serve.batching.batcher")
 
-# So many of a request's texts wait for a batch at once, or as many as fill one. The others follow
-# as these are taken, and let so many times that number of texts pass. So a long list does not hold
-# up the short ones that come after it, and gets its share while these keep coming.
+# So many of a request's texts have their turn together, or as many as fill a batch. The next ones
+# let so many times that number of texts pass. So a long list does not hold up the short ones that
+# come after it, and gets its share while these keep coming.
 SHARE = 32
 PATIENCE = 4
 # A batch is not divided among idle threads below this many tokens.
@@ -105,21 +105,16 @@ class Batcher:
     def _run(self) -> None:
         while not self._stopping:
             try:
-                self._wait()()
+                with self._changed:
+                    work = self._next()
+                    if work is None and not self._stopping:
+                        self._idle += 1
+                        self._changed.wait()
+                        self._idle -= 1
+                if work is not None:
+                    work()
             except Exception:  # the thread must outlive any fault
                 log.exception("a thread of the batcher met a fault")
-
-    def _wait(self) -> Callable[[], None]:
-        """The next thing to do, as soon as there is one; nothing at the end."""
-        with self._changed:
-            while not self._stopping:
-                work = self._next()
-                if work is not None:
-                    return work
-                self._idle += 1
-                self._changed.wait()
-                self._idle -= 1
-        return lambda: None
 
     def _next(self) -> Callable[[], None] | None:
         """What to do next; holds the lock."""
@@ -152,29 +147,26 @@ class Batcher:
             budget = min(budget, max(_SMALLEST, ready.tokens // (self._idle + 1)))
         batch = []
         for text in ready.take(budget):
-            for job, _ in text.wanted_by:
-                job.waiting -= 1
             if all(job.over for job, _ in text.wanted_by):
-                self._forget(text)
+                del self._texts[text.encoder, text.ids]
             else:
                 batch.append(text)
         if not ready:
             del self._ready[encoder]
         self._served += len(batch)
-        jobs = (job for text in batch for job, _ in text.wanted_by if not job.over)
-        for job in dict.fromkeys(jobs):
-            self._start(job)
-            self._let_wait(job, self._served + job.share * PATIENCE)
+        for text in batch:
+            for job, _ in text.wanted_by:
+                self._start(job)
         return batch
 
     def _start(self, job: Job) -> None:
-        if not job.started:
+        if not (job.started or job.over):
             job.started = True
             self._metrics.queue_seconds.observe(time.monotonic() - job.submitted)
 
     def _tokenize(self, jobs: list[Job]) -> None:
         begun = time.perf_counter()
-        for job, error in zip(jobs, self._tokenized(jobs), strict=True):
+        for job, error in zip(jobs, tokenize_some(jobs), strict=True):
             if error is not None:
                 answer([(job, error)])
             elif len(job.rows) == len(job.inputs):
@@ -186,46 +178,33 @@ class Batcher:
                     self._changed.notify()
         self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
 
-    def _tokenized(self, jobs: list[Job]) -> list[ApiError | None]:
-        try:
-            return tokenize_some(jobs)
-        except Exception as error:
-            if len(jobs) > 1:
-                return [outcome for job in jobs for outcome in self._tokenized([job])]
-            log.exception("tokenizing failed")
-            return [_fault(error)]
-
     def _release(self, job: Job) -> None:
         """Tokenized: let its texts wait for batches, those of like length together."""
         job.missing = len(job.rows)
-        job.embeddings = np.empty((len(job.rows), job.encoder.dimension), np.float32)
+        job.embeddings = np.empty((len(job.rows), job.encoder.description.dimension), np.float32)
         lengths = list(map(len, job.rows))
-        job.share = max(SHARE, self._budget * len(lengths) // sum(lengths))
-        # The longest first, the last of the list, and equally long ones in their order.
-        job.later = sorted(range(len(lengths)), key=lambda index: (lengths[index], -index))
-        with self._changed:
-            self._let_wait(job, self._served)
-            if self._idle:
-                self._changed.notify_all()
+        share = max(SHARE, self._budget * len(lengths) // sum(lengths))
+        longest_first = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
+        for place in range(0, len(lengths), share):
+            with self._changed:  # not for all of them at once: the event loop waits for it too
+                turn = self._served + place * PATIENCE
+                for index in longest_first[place : place + share]:
+                    self._let_wait(job, index, turn)
+                if self._idle:
+                    self._changed.notify_all()
 
-    def _let_wait(self, job: Job, turn: int) -> None:
-        """Let as many of a job's texts wait as may; each joins an equal one. Holds the lock."""
-        while job.later and job.waiting < job.share:
-            index = job.later.pop()
-            key = job.encoder, tuple(job.rows[index])
-            text = self._texts.get(key)
-            if text is None:
-                text = self._texts[key] = Text(*key)
-                self._ready.setdefault(job.encoder, Ready()).add(text, turn, next(self._numbers))
-            text.wanted_by.append((job, index))
-            if text.taken:
-                self._start(job)
-            else:
-                job.waiting += 1
-
-    def _forget(self, text: Text) -> None:
-        """Nobody may join a text any more; holds the lock."""
-        del self._texts[text.encoder, text.ids]
+    def _let_wait(self, job: Job, index: int, turn: int) -> None:
+        """Let a job's text wait for its turn, with an equal one if there is one; holds the lock."""
+        ids = tuple(job.rows[index])
+        text = self._texts.get((job.encoder, ids))
+        if text is None:
+            text = self._texts[job.encoder, ids] = Text(job.encoder, ids, next(self._numbers))
+            self._ready.setdefault(job.encoder, Ready()).add(text)
+        text.wanted_by.append((job, index))
+        if text.taken:
+            self._start(job)
+        else:
+            self._ready[job.encoder].call(text, turn)
 
     def _compute(self, encoder: ServedEncoder, batch: list[Text], *, alone: bool) -> None:
         begun = time.perf_counter()
@@ -237,7 +216,7 @@ class Batcher:
         answers: list[tuple[Job, ApiError | None]] = []
         with self._changed:
             for text, outcome in zip(batch, outcomes, strict=True):
-                self._forget(text)
+                del self._texts[text.encoder, text.ids]  # nobody may join it any more
                 if isinstance(outcome, ApiError):
                     answers += [(job, outcome) for job, _ in text.wanted_by]
                     continue
@@ -269,22 +248,14 @@ def _embedding(encoder: ServedEncoder, text: Text) -> Embeddings | ApiError:
         embedding: Embeddings = _embed(encoder, [text], encoder.backend.embed)[0]
     except Exception as error:
         log.exception("a text failed by itself")
-        return _fault(error)
+        return encoder_failed(error)
     return embedding
 
 
 def _embed(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embeddings:
     """(N, D), all finite."""
     rows = [text.ids for text in batch]
-    found = embed(*pad(rows, encoder.exported.description.padding_id))
+    found = embed(*pad(rows, encoder.description.padding_id))
     if not np.isfinite(found).all():
         raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
     return found
-
-
-def _fault(error: Exception) -> ApiError:
-    """What the client is told of a fault that is not its own."""
-    kind = type(error).__name__
-    return ApiError(
-        500, "internal_error", f"the encoder failed ({kind}); the server's log has details."
-    )

@@ -56,9 +56,6 @@ class Job:
         truncated: whether each was cut.
         embeddings: (N, D), filled by and by.
         missing: how many rows of `embeddings` are not there yet.
-        share: how many of its texts may wait for a batch at once.
-        waiting: how many do.
-        later: the inputs that do not wait yet, by index; the last is the next.
         submitted: when it came, on the monotonic clock.
         started: whether the computation of any text has begun.
         over: whether nobody waits for it any more: answered, failed or cancelled.
@@ -75,9 +72,6 @@ class Job:
     truncated: list[bool] = field(default_factory=list)
     embeddings: Embeddings = field(default_factory=lambda: np.empty((0, 0), np.float32))
     missing: int = 0
-    share: int = 0
-    waiting: int = 0
-    later: list[int] = field(default_factory=list)
     submitted: float = field(default_factory=time.monotonic)
     started: bool = False
     over: bool = False
@@ -90,12 +84,14 @@ class Text:
     Attributes:
         encoder: whose embedding is wanted.
         ids: its tokens.
+        number: orders texts of one turn and of one length.
         wanted_by: the jobs that wait for it, with its index in each.
         taken: whether it is in a batch already.
     """
 
     encoder: ServedEncoder
     ids: tuple[int, ...]
+    number: int
     wanted_by: list[tuple[Job, int]] = field(default_factory=list)
     taken: bool = False
 
@@ -120,10 +116,13 @@ class Ready:
         """Turn and number of the most urgent text; smaller is more urgent."""
         return self._by_turn[0][:2]
 
-    def add(self, text: Text, turn: int, number: int) -> None:
-        """Let a text wait for its turn; `number` orders texts of one turn and of one length."""
-        heapq.heappush(self._by_turn, (turn, number, text))
-        bisect.insort(self._by_length, (len(text.ids), number, text))
+    def add(self, text: Text) -> None:
+        """Let a text wait; `call` says for which turn."""
+        bisect.insort(self._by_length, (len(text.ids), text.number, text))
+
+    def call(self, text: Text, turn: int) -> None:
+        """Take a text in that turn, or in an earlier one for which it was called too."""
+        heapq.heappush(self._by_turn, (turn, text.number, text))
 
     def take(self, budget: int) -> list[Text]:
         """Remove a batch: the most urgent text with others of like length.

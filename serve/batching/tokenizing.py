@@ -3,11 +3,14 @@
 Not here: what an input may be at all (contract.py).
 """
 
+import logging
 from collections.abc import Callable, Sequence
 
 from serve.batching.jobs import Job
 from serve.encoders.registry import ServedEncoder
-from serve.errors import ApiError, invalid, over_limit
+from serve.errors import ApiError, encoder_failed, invalid, over_limit
+
+log = logging.getLogger("serve.batching.tokenizing")
 
 # Characters that a thread tokenizes before it looks whether something else is more urgent.
 SLICE = 1 << 16
@@ -17,21 +20,26 @@ def tokenize_some(jobs: Sequence[Job]) -> list[ApiError | None]:
     """Tokenize about `SLICE` characters more of each job; the errors of those that have one.
 
     The texts of all jobs of one encoder go to its tokenizer together: each call of it costs as much
-    as a text, and Python's lock.
+    as a text, and Python's lock. If it fails, each job is tried by itself.
     """
-    parts = {job: next_part(job) for job in jobs}
-    errors: dict[Job, ApiError] = {}
+    errors: dict[Job, ApiError | None] = {}
     for encoder in {job.encoder for job in jobs}:
-        group = {job: part for job, part in parts.items() if job.encoder is encoder}
-        encoded = iter(
-            encoder.tokenizer.encode(
-                [job.prompt + one for job in group for one in group[job] if isinstance(one, str)]
-            )
-        )
+        group = {job: next_part(job) for job in jobs if job.encoder is encoder}
+        texts = [
+            job.prompt + one for job, part in group.items() for one in part if isinstance(one, str)
+        ]
+        try:
+            encoded = iter(encoder.tokenizer.encode(texts))
+        except Exception as error:
+            if len(group) > 1:
+                errors |= {job: tokenize_some([job])[0] for job in group}
+                continue
+            log.exception("tokenizing failed")
+            errors |= dict.fromkeys(group, encoder_failed(error))
+            continue
         for job, part in group.items():
-            rows = [next(encoded) if isinstance(one, str) else one for one in part]
             try:
-                _extend(job, part, rows)
+                _extend(job, part, [next(encoded) if isinstance(one, str) else one for one in part])
             except ApiError as error:
                 errors[job] = error
     return [errors.get(job) for job in jobs]

@@ -14,7 +14,7 @@ from serve.errors import ApiError
 
 def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
     """OpenAI's model object with what is known besides; null where the folder does not say."""
-    description = encoder.exported.description
+    description = encoder.description
     record = training_record(encoder) or {}
     measured = _measured(encoder, metrics) or {}
     sts = {task: score.get("spearman") for task, score in measured.get("sts", {}).items()}

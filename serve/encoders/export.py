@@ -131,10 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             target = export(encoder, options.out)
         except (ValueError, OSError) as error:  # encoder or export
-            print(f"{encoder}: {error}", file=sys.stderr)
+            print(f"{encoder}: {error}", file=sys.stderr, flush=True)
             failed = 1
         else:
-            print(f"{encoder}: {target}")
+            print(f"{encoder}: {target}", flush=True)  # who waits for it reads on at once
     return failed
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from serve.encoders.backends import Backend, choose
-from serve.encoders.exported import Exported, ExportError
+from serve.encoders.exported import Description, Exported, ExportError
 from serve.encoders.exporting import export_missing
 from serve.encoders.golden import TEXTS
 from serve.encoders.text import TextTokenizer
@@ -45,24 +45,14 @@ class ServedEncoder:
     backend: Backend
 
     @property
-    def dimension(self) -> int:
-        """D."""
-        return self.exported.description.dimension
-
-    @property
-    def prompts(self) -> dict[str, str]:
-        """Texts that may be put before a text, by name."""
-        return self.exported.description.prompts
-
-    @property
-    def default_prompt(self) -> str | None:
-        """The name of the prompt that is put before a text unless another one is asked for."""
-        return self.exported.description.default_prompt
+    def description(self) -> Description:
+        """What is known of it."""
+        return self.exported.description
 
     def prompt(self, name: str | None) -> str:
-        """What is put before a text; `name` is one of `prompts`, or None for the default."""
-        name = self.default_prompt if name is None else name
-        return "" if name is None else self.prompts[name]
+        """What is put before a text; `name` is one of its prompts, or None for the default."""
+        name = self.description.default_prompt if name is None else name
+        return "" if name is None else self.description.prompts[name]
 
 
 class Registry:

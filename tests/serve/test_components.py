@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.encoder.version import folder_version
 from pipeline.objectives import OBJECTIVES
-from serve.components import Dropout, check_torch, choose_objective, take_apart
+from serve.components import check_torch, choose_objective, dropout_views, take_apart
 from serve.errors import ApiError
 from tests.objectives.conftest import make_views
 from tests.tiny import corpus
@@ -99,12 +95,13 @@ class TestDropout:
     def rows(self, encoder: ServedEncoder) -> list[list[int]]:
         return encoder.tokenizer.encode(TEXTS)
 
-    def views(self, dropout: Dropout, encoder: ServedEncoder, seed: int = 0) -> np.ndarray:
-        return np.stack([x.numpy() for x in dropout.views(encoder, self.rows(encoder), seed)])
+    def views(self, encoder: ServedEncoder, seed: int = 0) -> np.ndarray:
+        views = dropout_views(encoder, self.rows(encoder), seed, BUDGET)
+        return np.stack([view.numpy() for view in views])
 
     def test_the_two_views_differ_and_are_near(self, reader: Tiny) -> None:
-        first, second = self.views(Dropout(BUDGET), reader.served)
-        assert first.shape == second.shape == (5, reader.served.dimension)
+        first, second = self.views(reader.served)
+        assert first.shape == second.shape == (5, reader.served.description.dimension)
         assert np.abs(first - second).max() > 1e-3
         cosine = np.sum(first * second, axis=1) / np.prod(
             [np.linalg.norm(x, axis=1) for x in (first, second)], axis=0
@@ -112,64 +109,15 @@ class TestDropout:
         assert cosine.min() > 0.5
 
     def test_a_seed_gives_the_same_views_whatever_else_draws(self, reader: Tiny) -> None:
-        dropout = Dropout(BUDGET)
-        before = self.views(dropout, reader.served, 7)
+        before = self.views(reader.served, 7)
         torch.rand(100)
-        assert np.array_equal(self.views(dropout, reader.served, 7), before)
-        assert np.array_equal(self.views(Dropout(BUDGET), reader.served, 7), before)
-        assert not np.array_equal(self.views(dropout, reader.served, 8), before)
+        assert np.array_equal(self.views(reader.served, 7), before)
+        assert not np.array_equal(self.views(reader.served, 8), before)
 
     def test_nobody_elses_random_numbers_change(self, reader: Tiny) -> None:
         state = torch.get_rng_state()
-        self.views(Dropout(BUDGET), reader.served)
+        self.views(reader.served)
         assert torch.equal(torch.get_rng_state(), state)
-
-    def test_several_threads_get_each_its_own(self, reader: Tiny) -> None:
-        dropout, seeds = Dropout(BUDGET), [1, 2, 3, 1, 2, 3]
-        start = threading.Barrier(len(seeds))
-
-        def one(seed: int) -> np.ndarray:
-            start.wait()
-            return self.views(dropout, reader.served, seed)
-
-        with ThreadPoolExecutor(len(seeds)) as pool:
-            found = list(pool.map(one, seeds))
-        for seed, views in zip(seeds, found, strict=True):
-            assert np.array_equal(views, self.views(dropout, reader.served, seed))
-
-    def test_long_lists_go_through_the_encoder_in_parts(
-        self, reader: Tiny, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        sizes = []
-        dropout = Dropout(2 * max(map(len, self.rows(reader.served))))
-        self.views(dropout, reader.served)
-        (loaded,) = dropout._loaded.values()
-        loaded.model.register_forward_pre_hook(
-            lambda _, __, given: sizes.append(len(given["input_ids"])), with_kwargs=True
-        )
-        self.views(dropout, reader.served)
-        assert sizes == [2, 2, 1] * 2
-
-    def test_an_encoder_is_loaded_once_and_two_are_kept(
-        self, reader: Tiny, copy: ServedEncoder, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        loads = []
-
-        def load(folder: Path, device: str, _: str) -> SentenceEncoder:
-            loads.append(folder)
-            return reader.reference
-
-        monkeypatch.setattr(SentenceEncoder, "load", load)
-        dropout, versions = Dropout(BUDGET), []
-        for number in range(3):
-            (copy.folder / "more.txt").write_text(str(number), encoding="utf-8")
-            versions.append(folder_version(copy.folder))
-            for _ in range(2):
-                self.views(dropout, replace(copy, version=versions[-1]))
-        assert len(loads) == 3
-        assert list(dropout._loaded) == versions[1:]
-        dropout.forget([versions[2], "another"])
-        assert list(dropout._loaded) == versions[2:]
 
     @pytest.mark.parametrize("gone", [False, True])
     def test_a_folder_that_is_no_longer_the_served_one_is_not_taken_for_it(
@@ -180,7 +128,7 @@ class TestDropout:
         else:
             trained(copy, objective="mpt")
         with pytest.raises(ApiError, match="is no longer what is served") as caught:
-            self.views(Dropout(BUDGET), copy)
+            self.views(copy)
         assert (caught.value.status, caught.value.code) == (503, "loading")
 
 
@@ -214,16 +162,6 @@ class TestTakingApart:
         step = take_apart(OBJECTIVES["mpt"](margin=0.0), anchor, anchor, 1.0)["step"]
         for told in (step["positive"], step["hardest_negative"]):
             np.testing.assert_allclose(told["after"], told["before"], atol=1e-6)
-
-
-@pytest.mark.parametrize("missing", ["torch", "transformers"])
-def test_without_torch_it_is_said_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
-    monkeypatch.setattr("serve.installed.find_spec", lambda name: name != missing or None)
-    with pytest.raises(ApiError, match="install torch and transformers") as caught:
-        check_torch()
-    assert (caught.value.status, caught.value.code) == (501, "torch_missing")
 
 
 def test_an_import_that_is_blocked_is_as_good_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:

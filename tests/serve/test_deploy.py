@@ -113,15 +113,6 @@ class TestCompose:
         schema = json.loads(vendored.read_text(encoding="utf-8"))
         jsonschema.validators.validator_for(schema)(schema).validate(COMPOSE)
 
-    def test_the_health_check_asks_whether_it_is_ready(self) -> None:
-        assert COMPOSED["healthcheck"]["test"][:3] == ["CMD", "python", "-c"]
-        assert f"http://127.0.0.1:{PORT}/readyz" in COMPOSED["healthcheck"]["test"][3]
-
-    def test_the_keys_are_a_secret(self) -> None:
-        (secret,) = COMPOSED["secrets"]
-        assert COMPOSED["environment"]["TRIAD_API_KEYS_FILE"] == f"/run/secrets/{secret}"
-        assert "file" in COMPOSE["secrets"][secret]
-
 
 @pytest.mark.parametrize("variables", [VARIABLES, COMPOSED["environment"]], ids=["pod", "compose"])
 def test_every_variable_is_one_that_somebody_reads(variables: dict[str, str]) -> None:

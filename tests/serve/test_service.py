@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEAVY = ("torch", "transformers", "onnx", "onnxscript", "sentence_transformers")
-BENTOMLS = {
-    "AccessLogMiddleware",
-    "MaxConcurrencyMiddleware",
-    "RunnerTrafficMetricsMiddleware",
-    "TimeoutMiddleware",
-}
 RUNTIMES = ("openvino", "onnxruntime", "tokenizers", "serve.engine")
 
 
@@ -73,7 +67,6 @@ from bentoml._internal.utils.analytics import usage_stats
 print(json.dumps({{
     "imported": [name for name in {(*HEAVY, *RUNTIMES)!r} if name in sys.modules],
     "silent": usage_stats.do_not_track(),
-    "middleware": [one.cls.__name__ for one in service.TriadService.to_asgi().user_middleware],
     "http": [service.TriadService.config["http"][name] for name in ("host", "port")],
     "workers": service.TriadService.config["workers"],
 }}))
@@ -105,11 +98,6 @@ def test_nothing_phones_home_even_if_bentoml_has_looked_before() -> None:
         "print(json.dumps([before, usage_stats.do_not_track()]))"
     )
     assert seen(code) == [False, True]
-
-
-def test_bentoml_adds_no_time_limit_metrics_or_access_log(supervisor: dict[str, Any]) -> None:
-    assert not BENTOMLS.intersection(supervisor["middleware"])
-    assert "ContextMiddleware" in supervisor["middleware"]  # so these are the names
 
 
 def test_one_worker_listens_for_this_machine_only(supervisor: dict[str, Any]) -> None:

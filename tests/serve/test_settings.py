@@ -43,13 +43,6 @@ def refused(file: Path) -> str:
     return message
 
 
-def test_the_repositorys_settings_are_right() -> None:
-    params = load(ROOT / "params.yaml")
-    assert params.limits.queue_texts >= params.limits.items
-    assert params.cors_origins is None
-    assert params.backend == "auto"
-
-
 def test_the_service_needs_no_other_section(tmp_path: Path) -> None:
     assert load(write(tmp_path, {})) == load(ROOT / "params.yaml")
 

@@ -14,8 +14,6 @@ from tests.serve.served import Api, refusal
 from tests.tiny import LONGEST, corpus
 
 if TYPE_CHECKING:
-    import httpx
-
     from tests.serve.conftest import Tiny
 
 CLOSE = 1e-5  # float32, other order of sums
@@ -53,13 +51,6 @@ class TestSimilarity:
         assert found.shape == (4, 3)
         assert np.abs(found - cosines(bert, FIRST, SECOND[:3])).max() < CLOSE
 
-    def test_they_are_those_of_the_embeddings_route(self, real: Api) -> None:
-        answer = ask(real, "/v1/embeddings", model="bert", input=FIRST, normalize=True)
-        unit = np.array([one["embedding"] for one in answer["data"]])
-        asked = {"model": "bert", "sources": FIRST, "targets": FIRST}
-        (data,) = ask(real, "/v1/similarity", **asked)["data"]
-        assert np.abs(np.array(data["similarities"]) - unit @ unit.T).max() < CLOSE
-
     def test_several_models_answer_in_the_order_asked_for(self, real: Api, bert: Tiny) -> None:
         asked = {"models": ["unit", "bert"], "pairs": [[FIRST[0], SECOND[0]]]}
         content = ask(real, "/v1/similarity", **asked)
@@ -92,11 +83,6 @@ class TestSimilarity:
         assert error["param"] == "pairs"
         assert error["message"].startswith("pairs[1][1]: has ")
 
-    def test_one_unknown_model_of_several_refuses_all(self, real: Api) -> None:
-        asked = {"models": ["bert", "brt"], "pairs": [["a", "b"]]}
-        error = refusal(real.post("/v1/similarity", asked), 404)
-        assert "'brt' is served; did you mean 'bert'?" in error["message"]
-
 
 def search(api: Api, **fields: Any) -> list[dict[str, Any]]:
     data: list[dict[str, Any]] = ask(api, "/v1/search", **fields)["data"]
@@ -121,10 +107,6 @@ class TestSearch:
     ) -> None:
         asked = {"model": "bert", "query": FIRST[0], "documents": SECOND, "top_k": top_k}
         assert len(search(real, **asked)) == given
-
-    def test_ten_are_given_if_nothing_is_said(self, api: Api) -> None:
-        documents = [words(place) for place in range(3, 20)]
-        assert len(search(api, model="fake", query=words(5), documents=documents)) == 10
 
     def test_equal_scores_keep_the_order_of_the_request(self, api: Api) -> None:
         documents = [words(7), words(5), words(7), words(5), words(5)]
@@ -170,17 +152,6 @@ class TestTokenize:
         assert one["count"] == len(one["ids"]) == len(bert.served.tokenizer.encode([LONG])[0])
         assert one["count"] > LONGEST
         assert one["truncated"] is True
-
-    def test_its_ids_give_the_texts_embedding(self, real: Api) -> None:
-        def vector(given: object) -> object:
-            return ask(real, "/v1/embeddings", model="bert", input=given)["data"][0]["embedding"]
-
-        (one,) = ask(real, "/v1/tokenize", model="bert", input=FIRST[0])["data"]
-        assert vector(one["ids"]) == vector(FIRST[0])
-
-    def test_more_texts_than_the_limit_are_refused(self, api: Api) -> None:
-        response: httpx.Response = api.post("/v1/tokenize", {"model": "fake", "input": ["a"] * 65})
-        assert refusal(response, 400)["code"] == "limit_exceeded"
 
 
 class TestBentoMLsMethods:

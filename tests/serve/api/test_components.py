@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import logging
-import shutil
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +10,11 @@ import torch
 
 from pipeline.objectives import OBJECTIVES
 from tests.serve.api.test_docs import described, validate
-from tests.serve.fakes import Fake, served, words
 from tests.serve.served import PARAMS, Api, limits, refusal, running
 from tests.tiny import corpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.serve.conftest import Tiny
 
@@ -101,43 +94,12 @@ class TestEveryObjective:
                     assert refusal(response, 400)["param"] == "hyperparameters"
 
 
-@pytest.mark.parametrize("name", ["info_nce", "vicreg_modified", "mhs_modified"])
-def test_a_step_leads_to_the_positive_and_away_from_the_negative(api: Api, name: str) -> None:
-    asked = ASKED | {"objective": name, "hyperparameters": {"margin": 2.0}, "step": 0.01}
-    if name == "info_nce":
-        del asked["hyperparameters"]
-    step = ask(api, **asked)["step"]
-    assert step["size"] == 0.01
-    gain = {
-        kind: np.subtract(step[kind]["after"], step[kind]["before"])
-        for kind in ("positive", "hardest_negative")
-    }
-    assert (gain["positive"] - gain["hardest_negative"] > 0).all()
-
-
-def test_cosines_are_those_of_the_similarity_route(api: Api) -> None:
-    content = ask(api, **ASKED, objective="mpt")
-    asked = {"model": "bert", "sources": ANCHORS, "targets": POSITIVES}
-    (data,) = api.post("/v1/similarity", asked).json()["data"]
-    np.testing.assert_allclose(content["cosines"], data["similarities"], atol=CLOSE)
-
-
 def test_what_is_not_finite_is_null(api: Api) -> None:
     asked = ASKED | {"objective": "info_nce", "hyperparameters": {"temperature": 5e-324}}
     response = api.post(PATH, asked)
     assert "NaN" not in response.text
     assert "null" in response.text
     validate(api, response.json(), described(api, "post", PATH, 200))
-
-
-def test_an_encoders_own_objective_is_asked_if_none_is_named(tmp_path: Path, bert: Tiny) -> None:
-    folder = tmp_path / "trained"
-    shutil.copytree(bert.folder, folder)
-    record = {"objective": "mpt", "hyperparameters": {"margin": 0.5}}
-    (folder / "triad.json").write_text(json.dumps(record), encoding="utf-8")
-    with running(replace(bert.served, folder=folder)) as engine:
-        content = ask(Api(engine), **ASKED)
-    assert (content["objective"], content["hyperparameters"]) == ("mpt", {"margin": 0.5})
 
 
 class TestDropout:
@@ -148,34 +110,9 @@ class TestDropout:
         assert (aligned > 0.5).all()
         assert (aligned < 1 - 1e-6).all()
 
-    def test_a_seed_gives_the_same_answer_and_another_another(self, api: Api) -> None:
-        first = ask(api, **DROPOUT, seed=5)
-        assert ask(api, **DROPOUT, seed=5) == first
-        assert ask(api, **DROPOUT, seed=6)["cosines"] != first["cosines"]
-        assert ask(api, **DROPOUT) == ask(api, **DROPOUT, seed=0)
-
     def test_tokens_of_both_views_are_counted(self, api: Api, bert: Tiny) -> None:
         tokens = sum(map(len, bert.served.tokenizer.encode(ANCHORS)))
         assert ask(api, **DROPOUT)["usage"]["total_tokens"] == 2 * tokens
-
-    def test_several_at_once_are_answered_as_one_is(self, api: Api) -> None:
-        seeds = [1, 2, 1, 2]
-        alone = {seed: ask(api, **DROPOUT, seed=seed) for seed in set(seeds)}
-
-        async def main() -> list[Any]:
-            async with api.session() as session:
-                return await asyncio.gather(
-                    *(session.post(PATH, json=DROPOUT | {"seed": seed}) for seed in seeds)
-                )
-
-        for seed, response in zip(seeds, asyncio.run(main()), strict=True):
-            assert response.json() == alone[seed]
-
-    def test_a_folder_that_is_gone_is_no_fault(self) -> None:
-        with running(served(Fake())) as engine:
-            asked = {"model": "fake", "anchors": [words(5), words(6)], "objective": "mpt"}
-            error = refusal(Api(engine).post(PATH, asked), 503)
-        assert "give positives" in error["message"]
 
 
 class TestCutTexts:
@@ -195,23 +132,6 @@ class TestCutTexts:
         assert error["message"].startswith("anchors[1]: has ")
 
 
-@pytest.mark.parametrize(
-    ("fields", "param"),
-    [
-        ({}, "objective"),
-        ({"objective": "vicregg"}, "objective"),
-        ({"objective": "mpt", "hyperparameters": {"margins": 1}}, "hyperparameters"),
-        ({"objective": "mpt", "hyperparameters": {"margin": "x"}}, "hyperparameters"),
-        ({"objective": "mpt", "anchors": ["a"] * 65, "positives": None}, "anchors"),
-        ({"objective": "mpt", "positives": ["a"]}, "positives"),
-    ],
-)
-def test_what_is_wrong_is_refused(api: Api, fields: dict[str, Any], param: str) -> None:
-    error = refusal(api.post(PATH, ASKED | fields), 400)
-    assert error["param"] == param
-    validate(api, {"error": error}, described(api, "post", PATH, 400))
-
-
 def test_texts_count_towards_the_limit_of_a_request(bert: Tiny) -> None:
     few = PARAMS.model_copy(update={"limits": limits(items=11)})
     with running(bert.served, params=few) as engine:
@@ -227,13 +147,3 @@ def test_without_torch_it_answers_501_and_the_others_go_on(
     assert (error["code"], error["type"]) == ("torch_missing", "server_error")
     validate(api, {"error": error}, described(api, "post", PATH, 501))
     assert api.post("/v1/embeddings", {"model": "bert", "input": "a"}).status_code == 200
-
-
-def test_a_fault_of_an_encoder_is_answered_as_elsewhere(fake: Fake) -> None:
-    fake.broken.add((1, 5, 2))
-    logging.disable(logging.ERROR)
-    with running(served(fake)) as engine:
-        texts = [words(5), words(6)]
-        asked = {"model": "fake", "anchors": texts, "positives": texts, "objective": "mpt"}
-        refusal(Api(engine).post(PATH, asked), 500)
-    logging.disable(logging.NOTSET)

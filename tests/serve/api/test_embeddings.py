@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +48,6 @@ def test_the_answer_has_openais_shape(real: Api) -> None:
         assert one["truncated"] is False
 
 
-def test_embeddings_are_the_encoders(real: Api, bert: Tiny) -> None:
-    expected = bert.reference.encode(TEXTS)
-    assert np.abs(embeddings(ask(real, TEXTS, normalize=False)) - expected).max() < CLOSE
-    assert np.abs(embeddings(ask(real, TEXTS)) - unit_rows(expected)).max() < CLOSE
-
-
 def test_texts_and_their_ids_give_the_same(real: Api, bert: Tiny) -> None:
     rows = bert.served.tokenizer.encode(TEXTS)
     by_text = embeddings(ask(real, TEXTS))
@@ -62,20 +55,6 @@ def test_texts_and_their_ids_give_the_same(real: Api, bert: Tiny) -> None:
         assert np.abs(embeddings(ask(real, given)) - by_text).max() < CLOSE
     for one in (TEXTS[2], rows[2]):
         assert np.abs(embeddings(ask(real, one)) - by_text[2:3]).max() < CLOSE
-
-
-def test_many_at_once_get_what_each_gets_alone(real: Api, bert: Tiny) -> None:
-    expected = unit_rows(bert.reference.encode(corpus()[:40]))
-
-    async def main() -> list[httpx.Response]:
-        async with real.session() as session:
-            bodies = [{"model": "bert", "input": text} for text in corpus()[:40]]
-            return await asyncio.gather(
-                *(session.post("/v1/embeddings", json=body) for body in bodies)
-            )
-
-    found = np.concatenate([embeddings(response) for response in asyncio.run(main())])
-    assert np.abs(found - expected).max() < CLOSE
 
 
 def test_usage_counts_real_tokens_and_no_padding(real: Api, bert: Tiny) -> None:
@@ -93,14 +72,6 @@ def test_a_cut_text_is_marked_and_counted_as_it_was_encoded(real: Api, bert: Tin
     short = len(bert.served.tokenizer.encode(["short"])[0])
     assert content["usage"]["prompt_tokens"] == short + 2 * LONGEST
     assert np.abs(embeddings(response)[1] - unit_rows(bert.reference.encode([LONG]))).max() < CLOSE
-
-
-def test_a_long_text_is_refused_where_nothing_may_be_cut(real: Api) -> None:
-    error = refusal(ask(real, ["short", LONG], truncate=False), 400)
-    assert (error["code"], error["param"]) == ("context_length_exceeded", "input")
-    assert error["message"].startswith("input[1]: has ")
-    assert "bert takes 64" in error["message"]
-    assert ask(real, TEXTS, truncate=False).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -146,11 +117,6 @@ def test_a_declared_dimension_is_cut_and_then_of_length_one(
     assert np.abs(found - expected).max() < CLOSE
 
 
-def test_the_whole_dimension_changes_nothing(real: Api) -> None:
-    whole = embeddings(ask(real, TEXTS))
-    assert np.array_equal(embeddings(ask(real, TEXTS, dimensions=WIDTH)), whole)
-
-
 @pytest.mark.parametrize("dimensions", [1, 9, 33, 10**18, 10**4000])
 def test_other_dimensions_are_refused_with_those_that_are_declared(
     real: Api, dimensions: int
@@ -173,13 +139,3 @@ def test_a_vector_of_zeros_stays_one_when_it_is_scaled(api: Api, fake: Fake) -> 
     found = embeddings(api.post("/v1/embeddings", asked))
     assert np.array_equal(found[0], np.zeros(4))
     assert np.abs(found[1] - unit_rows(embedding(row(6))[None])[0]).max() < CLOSE
-
-
-def test_large_answers_are_written_on_another_thread_with_the_same_content(api: Api) -> None:
-    """64 texts of four numbers are below the size, so the size is lowered instead."""
-    asked = [words(3 + place) for place in range(60)]
-    small = embeddings(api.post("/v1/embeddings", {"model": "fake", "input": asked}))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("serve.api.answers._LARGE", 1)
-        large = embeddings(api.post("/v1/embeddings", {"model": "fake", "input": asked}))
-    assert np.array_equal(small, large)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.serve.fakes import Fake, served, words
-from tests.serve.served import PARAMS, Api, left, limits, refusal, running
+from tests.serve.served import PARAMS, Api, limits, refusal, running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -66,16 +66,6 @@ def test_texts_count_for_each_model() -> None:
         assert api.post("/v1/similarity", fields).status_code == 200
         error = refusal(api.post("/v1/similarity", fields | {"targets": texts(17)}), 400)
         assert "has 66 texts, over the limit items=64" in error["message"]
-
-
-def test_more_tokens_than_the_limit_are_refused_with_their_number() -> None:
-    few = PARAMS.model_copy(update={"limits": limits(tokens=14)})
-    with running(served(Fake()), params=few) as engine:
-        asked = {"model": "fake", "query": words(5), "documents": texts(4)}
-        error = refusal(Api(engine).post("/v1/search", asked), 400)
-        assert not left(engine.batcher)
-    assert (error["code"], error["param"]) == ("limit_exceeded", "query")
-    assert "tokens, over the limit tokens=14; divide the request." in error["message"]
 
 
 class TestAllBodies:

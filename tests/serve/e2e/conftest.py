@@ -1,7 +1,7 @@
 """Two tiny encoders, exported once a session, and services that serve them.
 
-`server` is for tests that do no harm; `launch` starts one of a test's own. A server takes seconds
-to start: what can be asked of `server` is not asked of another.
+`server` and `locked` are for tests that do no harm; `launch` starts one of a test's own. A server
+takes seconds to start: what can be asked of `server` is not asked of another.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from tests.serve.e2e.store import Store, make_store, write_params
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+KEY = "a-key-of-the-tests"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,6 +39,17 @@ def server(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """Serves `vicreg-42` and `vicreg_modified-42`; for everybody, so leave it as it is."""
     folder = tmp_path_factory.mktemp("server")
     with running(folder, write_params(folder, store, store.both)) as server:
+        server.wait_for(200)
+        yield server
+
+
+@pytest.fixture(scope="session")
+def locked(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Serves the same to those who have KEY, and 32 texts at once; leave it as it is, too."""
+    folder = tmp_path_factory.mktemp("locked")
+    limits = {"items": 32, "queue_texts": 32}
+    params = write_params(folder, store, store.both, limits=limits)
+    with running(folder, params, {"TRIAD_API_KEYS": f"another,{KEY}"}) as server:
         server.wait_for(200)
         yield server
 

@@ -9,28 +9,17 @@ import numpy as np
 import pytest
 from bentoml.exceptions import InvalidArgument, NotFound
 
-from tests.serve.e2e.process import Server, running
-from tests.serve.e2e.store import write_params
+from tests.serve.e2e.conftest import KEY
 from tests.serve.e2e.wire import post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.serve.e2e.store import Store
+    from tests.serve.e2e.process import Server
 
 # BentoML's own use of what others have deprecated is not ours to mend.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 TEXTS = ["A man is playing a guitar.", "WHY NOT?!", "🎻"]
-KEY = "a-key-of-the-tests"
-
-
-@pytest.fixture(scope="module")
-def locked(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("bentoml")
-    params = write_params(folder, store, store.both)
-    with running(folder, params, {"TRIAD_API_KEYS": KEY}) as server:
-        server.wait_for(200)
-        yield server
 
 
 @pytest.fixture(scope="module")

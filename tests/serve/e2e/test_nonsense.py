@@ -95,8 +95,8 @@ class Aftermath:
 @pytest.fixture(scope="module")
 def aftermath(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Aftermath]:
     folder = tmp_path_factory.mktemp("nonsense")
-    # OpenVINO keeps what it has compiled for the last few hundred shapes of batches, so that its
-    # memory grows for longer than this test takes.
+    # OpenVINO keeps what it has compiled for the last dozens of shapes of batches, so that its
+    # memory grows for longer than the first requests take.
     params = write_params(folder, store, store.both, backend="onnxruntime-f32")
     with running(folder, params) as server:
         server.wait_for(200)

@@ -47,9 +47,10 @@ def with_real_encoders(document: Any) -> Any:
             parameter["schema"] = known
         if "post" in operations:
             body = operations["post"]["requestBody"]["content"]["application/json"]
-            fields = body["schema"]["properties"]
-            optional = "model" not in body["schema"].get("required", ())
-            fields["model"] = {"enum": [*known["enum"], None]} if optional else known
+            name = body["schema"]["$ref"].rpartition("/")[2]
+            schema = changed["components"]["schemas"][name]
+            optional = "model" not in schema.get("required", ())
+            schema["properties"]["model"] = {"enum": [*known["enum"], None]} if optional else known
     return changed
 
 
@@ -68,6 +69,7 @@ def test_every_answer_is_as_the_document_says(
             *("--phases", "coverage,fuzzing"),
             *("--checks", ",".join(CHECKS)),
             *("--max-examples", "50"),
+            *("--request-timeout", "120"),  # seconds; the first gradients wait for torch
             # From a fixed seed, and without a database of examples.
             "--generation-deterministic",
             *("--suppress-health-check", "all"),

@@ -144,18 +144,3 @@ def test_a_damaged_encoder_is_refused_with_the_reason_and_the_old_one_stays(
         asked = server.post("/v1/embeddings", {"model": f"{name}-1", "input": TEXTS})
         assert asked.status == 200
     assert server.readiness() == 200
-
-
-def test_a_new_folder_is_served(place: Place, store: Store, tmp_path: Path) -> None:
-    (place.models / "new").mkdir()
-    copied(store.wide.folder, tmp_path / "new").rename(place.models / "new" / "7")
-    eventually(lambda: place.server.version("new-7") == store.wide.version)
-    asked = place.server.post("/v1/embeddings", {"model": "new-7", "input": TEXTS})
-    assert [len(one) for one in asked.embeddings] == [256, 256]
-
-
-def test_the_encoder_of_a_folder_that_goes_stays(place: Place, tmp_path: Path) -> None:
-    (place.models / "gone" / "1").rename(tmp_path / "gone")
-    time.sleep(1.2)  # two looks
-    asked = place.server.post("/v1/embeddings", {"model": "gone-1", "input": TEXTS})
-    assert asked.status == 200

@@ -63,11 +63,6 @@ def test_embeddings_are_the_encoders_own_whatever_the_batch_is(
     assert np.abs(embed(each, name, texts[::-1])[::-1] - alone).max() < CLOSE
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_golden_vectors_are_given(each: Tiny, name: str) -> None:
-    backend = choose(each.exported, each.folder, name, 1)
-    assert backend.name == name
-    assert backend.agreement > 1 - CLOSE
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -225,9 +220,3 @@ def test_damaged_golden_vectors_are_refused(
         choose(copy, bert.folder, name, 1)
 
 
-def test_golden_vectors_of_another_encoder_are_refused(copy: Exported, bert: Tiny) -> None:
-    other = replace(copy.golden, embeddings=copy.golden.embeddings[::-1])
-    other.save(copy.folder / "golden.npz")
-    again = Exported.load(copy.folder)
-    with pytest.raises(ExportError, match=r"cosine -?0\.\d+ to torch"):
-        choose(again, bert.folder, "onnxruntime-f32", 1)

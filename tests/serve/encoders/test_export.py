@@ -44,8 +44,6 @@ def test_a_second_export_writes_nothing(bert: Tiny, exports: Path) -> None:
     assert before == after
 
 
-def test_an_equal_encoder_elsewhere_shares_the_export(encoder: Path, exports: Path) -> None:
-    assert export(encoder, exports).name == folder_version(encoder)
 
 
 def test_the_description_is_that_of_the_encoder(bert: Tiny) -> None:
@@ -98,14 +96,6 @@ def test_the_graph_reads_the_mask_and_not_the_ids_in_its_place(each: Tiny) -> No
     assert np.abs(embed(ids, mask) - embed(other, mask)).max() < CLOSE
 
 
-@pytest.mark.parametrize(("texts", "length"), [(1, 1), (1, LONGEST), (33, 2), (2, LONGEST)])
-def test_the_graph_takes_any_number_of_texts_of_any_length(
-    each: Tiny, texts: int, length: int
-) -> None:
-    ids = np.full((texts, length), 7, np.int64)
-    found = each.served.backend.embed(ids, np.ones_like(ids))
-    assert found.shape == (texts, WIDTH)
-    assert found.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -129,13 +119,6 @@ def test_wrong_declared_dimensions_are_refused(
     assert not list((tmp_path / "out").iterdir())
 
 
-def test_a_tokenizer_that_cuts_in_a_way_of_its_own_is_refused(
-    encoder: Path, tmp_path: Path
-) -> None:
-    change_json(encoder / "tokenizer_config.json", truncation_side="left")
-    with pytest.raises(ExportError, match="its tokenizer cuts or reads texts in a way of its own"):
-        export(encoder, tmp_path / "out")
-    assert not list((tmp_path / "out").iterdir())
 
 
 @pytest.mark.parametrize(

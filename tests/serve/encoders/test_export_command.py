@@ -41,13 +41,6 @@ def test_a_folder_that_is_no_encoder_is_one_sentence_and_status_1(
     assert complaint.count("\n") == 1
 
 
-def test_the_others_are_exported_all_the_same(
-    bert: Tiny, exports: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path), str(bert.folder), "--out", str(exports)]) == 1
-    said, complaint = capsys.readouterr()
-    assert said == f"{bert.folder}: {bert.exported.folder}\n"
-    assert complaint.startswith(f"{tmp_path}: ")
 
 
 def test_so_they_are_where_torch_cannot_export_one(

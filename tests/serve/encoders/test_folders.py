@@ -150,7 +150,7 @@ def embeddings(encoder: ServedEncoder, prompt_name: str | None = None) -> Embedd
             return job.future.result().embeddings
 
     found = asyncio.run(main())
-    return normalize(found) if encoder.exported.description.normalise else found
+    return normalize(found) if encoder.description.normalise else found
 
 
 def assert_equal(ours: Embeddings, theirs: Embeddings) -> None:
@@ -168,7 +168,7 @@ def test_the_embeddings_are_those_of_sentence_transformers(case: Case, tmp_path:
     assert_equal(embeddings(served), theirs.encode(TEXTS))
     assert_equal(SentenceEncoder.load(folder, "cpu").encode(TEXTS), theirs.encode(TEXTS))
     for name in case.settings.get("prompts", {}):
-        assert served.prompts[name] == PROMPTS[name]
+        assert served.description.prompts[name] == PROMPTS[name]
         assert_equal(embeddings(served, name), theirs.encode(TEXTS, prompt_name=name))
 
 
@@ -185,7 +185,7 @@ def test_a_folder_without_modules_is_pooled_as_sentence_transformers_does_and_sa
     served = serve(folder, tmp_path / "exports")
     theirs = SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
     assert_equal(embeddings(served), theirs)
-    assert served.exported.description.pooling == ("lasttoken" if causal else "mean")
+    assert served.description.pooling == ("lasttoken" if causal else "mean")
 
     monkeypatch.setattr(registry, "export_missing", lambda found, *_: [(one, "") for one in found])
     params = PARAMS.model_copy(

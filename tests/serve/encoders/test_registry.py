@@ -107,7 +107,7 @@ def test_every_objective_and_seed_is_served_by_its_version(place: Place) -> None
     assert versions(registry) == {name: folder_version(path) for name, path in folders.items()}
     assert not registry.refused
     one = registry.encoders["vicreg-42"]
-    assert (one.id, one.folder, one.dimension) == ("vicreg-42", folders["vicreg-42"], 32)
+    assert (one.id, one.folder, one.description.dimension) == ("vicreg-42", folders["vicreg-42"], 32)
     assert one.created == int(folders["vicreg-42"].stat().st_mtime)
 
 
@@ -119,12 +119,6 @@ def test_further_encoders_are_served_by_the_names_they_are_given(place: Place) -
     assert list(registry.encoders) == ["info_nce-1", "mini"]
 
 
-def test_without_a_folder_of_models_there_are_the_further_ones(place: Place) -> None:
-    folder = place.add("info_nce/1")
-    params = place.params.model_copy(update={"models": None, "encoders": {"mini": str(folder)}})
-    registry = Registry(params, 1, Metrics())
-    registry.refresh()
-    assert list(registry.encoders) == ["mini"]
 
 
 def test_before_anything_is_trained_there_are_the_further_ones(place: Place) -> None:

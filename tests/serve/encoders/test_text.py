@@ -124,11 +124,6 @@ def test_the_vocabulary_ends_after_the_greatest_id(reader: Tiny) -> None:
     assert tokenizer.token(tokenizer.vocabulary - 1) != "None"
 
 
-def test_tokens_are_shown_as_the_vocabulary_writes_them(reader: Tiny) -> None:
-    tokenizer = reader.served.tokenizer
-    (ids,) = tokenizer.encode([corpus()[0]])
-    expected = reader.reference.tokenizer.convert_ids_to_tokens(ids)
-    assert [tokenizer.token(token) for token in ids] == expected
 
 
 def test_a_tokenizer_file_that_cuts_and_pads_does_neither_here(

@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 
 from tests.serve.e2e.browser.chromium import PHONE, serious, visiting
 from tests.serve.e2e.browser.conftest import load_page
+from tests.serve.e2e.conftest import KEY
 from tests.serve.e2e.process import Server, eventually, free_port
 from tests.tiny import ROOT
 
@@ -81,19 +82,15 @@ def test_the_page_waits_for_a_service_that_is_down_and_goes_on_by_itself(
 
 
 @pytest.mark.verify
-def test_with_keys_the_page_asks_for_one_and_forwards_it(
-    browser: Browser, store: Store, launch: Callable[..., Server]
-) -> None:
-    server = launch(store.both, {"TRIAD_API_KEYS": "secret"})
-    server.wait_for(200)
+def test_with_keys_the_page_asks_for_one_and_forwards_it(browser: Browser, locked: Server) -> None:
     with visiting(browser, PHONE) as visit:
-        page = visit.open(load_page(server))
+        page = visit.open(load_page(locked))
         expect(page.get_by_role("alert").first).to_contain_text("API key is missing")
         key = page.get_by_label("API key")
         key.fill("wrong")
         key.press("Enter")
         expect(page.get_by_role("alert").first).to_contain_text("API key is not known here")
-        key.fill("secret")
+        key.fill(KEY)
         key.press("Enter")
         expect(page.locator("#pair-scores .cosine")).to_have_count(2)
         visit.hold("key")
