@@ -10,6 +10,7 @@ import pytest
 from benchmarks.serve import markdown
 from pipeline import reproduction
 from pipeline.objectives import OBJECTIVES
+from pipeline.results.numbers import MODIFIED
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -95,9 +96,20 @@ def test_the_reference_encoders_are_a_replicate(name: str) -> None:
     assert f"`{name}-reference` averages {average:.2f}" in shown
 
 
-def test_vicreg_is_best_at_the_step_that_the_readme_says() -> None:
-    record = json.loads(text_of("results/wiki/runs/3.0e-4/records/vicreg/42.json"))
+@pytest.mark.parametrize("name", MODIFIED)
+def test_an_original_is_best_at_the_step_that_the_readme_says(name: str) -> None:
+    record = json.loads(text_of(f"results/wiki/runs/3.0e-4/records/{name}/42.json"))
     assert f"step {record['best']['step']} of {record['steps']}" in re.sub(r"\s+", " ", README)
+
+
+@pytest.mark.parametrize(("original", "modified"), MODIFIED.items())
+def test_the_intervals_of_the_last_step_exclude_zero(original: str, modified: str) -> None:
+    (found,) = (
+        one["tasks"]["avg"]
+        for one in REPRODUCTION["last"]["differences"]
+        if (one["objective"], one["reference"]) == (modified, original)
+    )
+    assert found["low"] > 0
 
 
 def test_the_tables_of_the_reproduction_are_made_of_what_is_committed(tmp_path: Path) -> None:

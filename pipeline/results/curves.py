@@ -89,8 +89,9 @@ def _draw_panel(panel: Axes, names: list[str], curves: Curves) -> None:
     if untrained is not None:
         panel.axhline(untrained, color="0.4", linestyle=":", label="untrained")
     panel.set_xlabel("training step")
-    panel.set_ylabel("dev pairs, Spearman x 100")
-    panel.label_outer()
+    place = panel.get_subplotspec()
+    if place is not None and place.is_first_col():
+        panel.set_ylabel("dev pairs, Spearman x 100")
     panel.grid(alpha=0.3)
     if names:
         panel.legend(loc="best", fontsize="small", frameon=False)
