@@ -184,7 +184,9 @@ def test_a_tiny_grid_runs_each_cell_once(project: Project) -> None:
     said = project.done(*command)
     assert "failed: train: vicreg_modified with seed 42 collapsed: " in said
     finished = {
-        line.split(":")[0]: line.split()[-1] for line in said.splitlines() if ": dev " in line
+        line.split(":")[0]: line.split()[-1]
+        for line in said.splitlines()
+        if line.startswith("grid-") and ": dev " in line
     }
     assert set(project.done("dvc", "exp", "list", "--name-only").split()) == finished.keys()
     assert len(finished) == 2
