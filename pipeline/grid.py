@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.config import load as config
+from pipeline.config.compose import compose
 from pipeline.machine.errors import InputError
 from pipeline.machine.stage import parser, run_stage
 from pipeline.objectives import OBJECTIVES
@@ -109,7 +109,7 @@ def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]
     """
     name = options.objective
     common = [*options.set_param, f"runs.objectives=[{name}]", f"runs.seeds=[{options.seed}]"]
-    params = compose(common)
+    params = composed(common)
     if "loss" in params.objectives[name]:
         raise InputError(
             f"{name} is a loss of others; a search is for an objective of Triad's own."
@@ -130,33 +130,15 @@ def plan(options: argparse.Namespace) -> tuple[list[str], list[list[list[str]]]]
     task = [] if Path(params.evaluate.data).is_file() else ["evaluate.tasks=STS-B"]
     common = [*start, *task, *common]
     for values in itertools.zip_longest(*tried.values()):
-        compose([*common, *(value for value in values if value)])
+        composed([*common, *(value for value in values if value)])
     stages = [[tried[key] for key in keys if key in tried] for keys in (RATE, COMPONENTS)]
     return common, [stage for stage in stages if stage]
 
 
-def compose(overrides: Sequence[str]) -> Params:
-    """The settings that `dvc exp run` makes of overrides, checked.
-
-    Raises:
-        InputError: they cannot be composed from conf/, or are not valid.
-    """
-    from dvc.utils.hydra import compose_and_dump  # noqa: PLC0415 - slow, and not everywhere
-    from hydra.errors import HydraException  # noqa: PLC0415
-    from omegaconf.errors import OmegaConfBaseException  # noqa: PLC0415
-
-    conf = str(Path("conf").resolve())
+def composed(overrides: Sequence[str]) -> Params:
+    """The settings that a cell would have."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "params.yaml")
-        try:
-            compose_and_dump(str(path), conf, None, "config", conf, list(overrides))
-            return config.load(path)
-        except (HydraException, OmegaConfBaseException) as error:
-            reason = " ".join(str(error).split()).rstrip(".")
-            raise InputError(f"the settings cannot be composed from conf/ ({reason}).") from error
-        except InputError as error:
-            place = "the settings composed from conf/"
-            raise InputError(str(error).replace(str(path), place)) from error
+        return compose(Path(folder, "params.yaml"), overrides)
 
 
 def dev_scores(metric: str) -> dict[str, float]:

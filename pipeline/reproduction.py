@@ -2,7 +2,7 @@
 
     python -m pipeline.reproduction --runs results/wiki/runs --rate 3.0e-4 --out results/wiki
 
-Where the cells lie stands in `pipeline.results.reproduction`; `results/wiki/runs/cell.sh` runs one.
+Where the cells lie stands in `pipeline.results.reproduction`; `pipeline.cell` runs one.
 Writes reproduction.md, reproduction.json, curves.svg and curves.png. Equal inputs give equal bytes.
 """
 

@@ -22,7 +22,7 @@ TASKS = {"STS12": 200, "STS-B": 100}
 
 
 class Cells:
-    """A folder of cells, as `cell.sh` leaves it."""
+    """A folder of cells, as `pipeline.cell` leaves it."""
 
     def __init__(self, folder: Path) -> None:
         self.runs, self.out = folder / "runs", folder / "out"
