@@ -125,7 +125,7 @@ def test_what_two_losses_share_of_the_axes_is_left_and_what_cosines_explain_is_f
 def test_dissipation_is_the_share_of_what_an_anchor_pushes_without_its_positive(name: str) -> None:
     """For gates and for a softmax of t = 0.05 that is what the objective states."""
     views = make_views(count=12, dimension=16)
-    seen = anatomy(OBJECTIVES[name]().loss, *views)
+    seen = anatomy(OBJECTIVES[name]().loss, *views, turned=12)
     stated = OBJECTIVES[name]().components(*views).dissipation
     torch.testing.assert_close(seen.dissipation, stated, rtol=0, atol=1e-6)
 
