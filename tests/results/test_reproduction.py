@@ -121,6 +121,27 @@ def test_an_ablation_shows_the_average_after_each_step(cells: Cells) -> None:
     assert best[:2] == ["`vicreg`", "best"]
 
 
+def test_losses_of_others_stand_as_they_are_and_repaired_below_the_baseline(cells: Cells) -> None:
+    names = ("info_nce", "siglip", "siglip_repaired", "circle_repaired", "ranking")
+    averages = {
+        name: cells.add(name, last=noise, best=noise + 1).average
+        for name, noise in zip(names, (2, 6, 1, 1, 1), strict=True)
+    }
+    shown = table(cells.tables()["Repaired losses"])
+    assert [row[0] for row in shown[1:]] == [
+        "`info_nce`",
+        "`siglip`",
+        "`siglip_repaired`",
+        "*repaired - as it is*",
+    ]
+    assert [row[2] for row in shown[1:4]] == [f"{averages[name]:.2f}" for name in names[:3]]
+    best = [result(TASKS, noise, 42).average for noise in (7, 2)]
+    assert shown[4][2:] == [
+        f"*{averages['siglip_repaired'] - averages['siglip']:+.2f}*",
+        f"*{best[1] - best[0]:+.2f}*",
+    ]
+
+
 def test_learning_rates_stand_in_columns_and_the_best_on_dev_is_bold(cells: Cells) -> None:
     """The dev score of these cells falls with their noise."""
     averages = {
