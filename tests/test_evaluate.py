@@ -1,7 +1,5 @@
 """The evaluate stage: what it writes, that equal runs write equal bytes, what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,12 +1,11 @@
 """Bringing the data in: what is taken, what is refused, and that nothing half-written is left."""
 
-from __future__ import annotations
-
 import io
 import stat
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +14,6 @@ from pipeline.machine.errors import InputError
 from pipeline.senteval.known import SIMCSE
 from tests.real import REAL, SAMPLE, needs_real_data
 from tests.tiny import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 TASKS = {
     name: content for name, content in contents(SAMPLE).items() if name.startswith(("MR", "TREC"))

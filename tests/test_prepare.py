@@ -2,14 +2,13 @@
 folder appears whole or not at all.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +25,6 @@ from pipeline.machine.errors import InputError
 from pipeline.prepare import main, prepare
 from tests.tiny import BERT_MINI, SAMPLE, contents, write_params
 from tests.tiny import settings as sections
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LENGTH = 12
 

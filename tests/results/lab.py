@@ -1,11 +1,9 @@
 """Folders as the stages before `compare` leave them, with scores that are chosen."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +12,12 @@ from pipeline.compare import main
 from pipeline.encoder.record import Origin
 from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import Result
+from pipeline.senteval.classifier import SettingName
+from pipeline.senteval.known import Label
 from pipeline.senteval.similarity import spearman
 from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferResult, TransferScore
-
-if TYPE_CHECKING:
-    from pipeline.senteval.classifier import SettingName
-    from pipeline.senteval.known import Label
 
 close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
 CURVE = "step,dev_spearman,loss\n0,50.0,3.1\n50,61.5,2.2\n100,60.25,2.0\n"

@@ -1,20 +1,15 @@
 """What the terminal shows of scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.senteval.benchmark import Result
+from pipeline.senteval.known import Label
 from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
 from pipeline.senteval.transfer import TransferResult, TransferScore
-
-if TYPE_CHECKING:
-    from pipeline.senteval.known import Label
 
 DATA = Path("somewhere")
 

@@ -1,7 +1,5 @@
 """What the metrics of an encoder hold: rounded scores, averages, quantiles, no times."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

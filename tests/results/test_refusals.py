@@ -1,20 +1,14 @@
 """What the compare stage refuses: exit status 1 and one sentence, nothing written."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.results.metrics import scores_archive
-from tests.results.lab import clusters, result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.results.lab import Project
+from tests.results.lab import Project, clusters, result
 
 
 def refused(project: Project, capsys: pytest.CaptureFixture[str]) -> str:

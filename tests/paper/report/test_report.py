@@ -1,12 +1,11 @@
 """The report: one page that asks nobody for anything, whose numbers come from files."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from pipeline.report import main
 from pipeline.results.figures import panels
 from tests.paper.report.written_study import OBJECTIVES, WrittenStudy
 from tests.tiny import ROOT, contents
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = ("dissipation", "hardest_share", "ratio", "lemma")
 STUDY_FIGURES = {

@@ -1,8 +1,6 @@
 """The study's runs read back: what is there, what is missing, what a variant changes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from pipeline.machine.errors import InputError
 from pipeline.paper.report.study import Study, read_study
 from pipeline.results.numbers import Spread
 from tests.paper.report.written_study import OBJECTIVES, WrittenStudy, measured
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def read(written: WrittenStudy) -> Study:

@@ -1,23 +1,18 @@
 """Sweeps, ablation, conventions, conjectures and the paper's tables, of numbers that are chosen."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.config import load as config
+from pipeline.config.schema import Params
 from pipeline.paper.report import conjectures, tables
 from pipeline.paper.report.figures import before_and_after_figure
 from pipeline.paper.report.study import Study, read_study
 from tests.paper.report.written_study import WrittenStudy
 from tests.tiny import write_params
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.config.schema import Params
 
 
 @pytest.fixture
