@@ -6,11 +6,9 @@ Each half, STS and transfer, is compared where the metrics hold it. Writes compa
 comparison.json, curves.json, curves.svg and curves.png. Equal inputs give equal bytes.
 """
 
-from __future__ import annotations
-
+import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.machine.files import write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
@@ -19,9 +17,6 @@ from pipeline.results.figures import FORMATS, image
 from pipeline.results.numbers import differences, in_order
 from pipeline.results.runs import read_runs
 from pipeline.results.tables import as_json, as_markdown
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def main(argv: list[str] | None = None) -> int:

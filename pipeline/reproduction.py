@@ -6,20 +6,15 @@ Where the cells lie stands in `pipeline.results.reproduction`; `pipeline.cell` r
 Writes reproduction.md, reproduction.json, curves.svg and curves.png. Equal inputs give equal bytes.
 """
 
-from __future__ import annotations
-
+import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.machine.files import write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.results.curves import draw
 from pipeline.results.figures import FORMATS, image
 from pipeline.results.reproduction import as_numbers, as_text, read
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def main(argv: list[str] | None = None) -> int:

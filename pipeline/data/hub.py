@@ -1,7 +1,5 @@
 """Single files of data sets on the hub, named `hf://datasets/<owner>/<name>/<file>`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

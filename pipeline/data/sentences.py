@@ -1,19 +1,14 @@
 """A corpus: the distinct sentences of a local file, or of one on the hub; which are held out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.data import hub
 from pipeline.data.rows import check_exists, check_format, read_rows
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)

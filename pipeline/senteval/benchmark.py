@@ -3,26 +3,17 @@
 How a task is scored stands in `sts` and `transfer`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
 from pipeline.senteval.classifier import SETTINGS, SettingName
-from pipeline.senteval.sts import StsResult, score_sts
-from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, StsData, read
-from pipeline.senteval.transfer import TransferResult, score_transfer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.sts import TaskScore
-    from pipeline.senteval.tasks import Tasks
-    from pipeline.senteval.transfer import TransferScore
+from pipeline.senteval.similarity import Encode
+from pipeline.senteval.sts import StsResult, TaskScore, score_sts
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, StsData, Tasks, read
+from pipeline.senteval.transfer import TransferResult, TransferScore, score_transfer
 
 
 @dataclass(frozen=True)

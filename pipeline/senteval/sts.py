@@ -4,24 +4,17 @@ A task's score is Spearman's correlation of cosine and gold over all its pairs t
 setting that SimCSE calls 'all'. The mean over subsets, which older papers give, stands beside it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse, stats
 
 from pipeline.machine.errors import InputError
+from pipeline.senteval.known import Label
 from pipeline.senteval.readers import join_pairs
-from pipeline.senteval.similarity import cosine_scores, spearman
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.senteval.known import Label
-    from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.tasks import StsData
+from pipeline.senteval.similarity import Encode, cosine_scores, spearman
+from pipeline.senteval.tasks import StsData
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,15 @@
 """Scores of the seven transfer tasks: how well a linear classifier does on frozen embeddings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.classifier import classify
-from pipeline.senteval.similarity import embed
-
-if TYPE_CHECKING:
-    from pipeline.senteval.known import Label
-    from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.softmax import Setting
-    from pipeline.senteval.tasks import TransferData
+from pipeline.senteval.known import Label
+from pipeline.senteval.similarity import Encode, embed
+from pipeline.senteval.softmax import Setting
+from pipeline.senteval.tasks import TransferData
 
 # Embeddings that are equal up to rounding in float32 differ by about 1e-7 of their size.
 COLLAPSED_RANGE = 1e-6
