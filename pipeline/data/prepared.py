@@ -73,4 +73,4 @@ def histogram(lengths: npt.NDArray[np.int64]) -> list[dict[str, str | int]]:
 
 def as_json(value: Report | Meta) -> bytes:
     """The same bytes for the same value."""
-    return (json.dumps(asdict(value), indent=2, ensure_ascii=False) + "\n").encode()
+    return f"{json.dumps(asdict(value), indent=2, ensure_ascii=False)}\n".encode()

@@ -27,23 +27,10 @@ class TransferScore:
     counts: dict[str, int]  # rows in each part
     label: Label  # whether the data is the published benchmark
 
-
-@dataclass(frozen=True)
-class TransferResult:
-    """Scores of the tasks that ran, in the order of `TRANSFER_TASKS`, and what had no data."""
-
-    scores: tuple[TransferScore, ...]
-    missing: tuple[str, ...]
-
     @property
-    def average(self) -> float:
-        """Mean accuracy of the tasks that ran; published averages are over all seven."""
-        if not self.scores:
-            raise ValueError("average: no transfer task ran; ask for transfer or one of its tasks.")
-        return float(np.mean([score.accuracy for score in self.scores]))
-
-    def __getitem__(self, task: str) -> TransferScore:
-        return {score.task: score for score in self.scores}[task]
+    def score(self) -> float:
+        """What is reported and averaged."""
+        return self.accuracy
 
 
 def score_transfer(encode: Encode, data: TransferData, setting: Setting) -> TransferScore:

@@ -9,10 +9,10 @@ import pytest
 
 from pipeline.encoder.record import Origin
 from pipeline.results.metrics import Metrics, average_label, data_name, metrics
-from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.benchmark import Half, Result
+from pipeline.senteval.sts import SubsetScore, TaskScore
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
-from pipeline.senteval.transfer import TransferResult, TransferScore
+from pipeline.senteval.transfer import TransferScore
 from tests.tiny import SAMPLE
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def written(
     origin: Origin = VICREG,
 ) -> Any:
     """The content of the file."""
-    measured = Result(StsResult(sts, ()), TransferResult(transfer, ()), "test")
+    measured = Result(Half(sts, ()), Half(transfer, ()), "test")
     return json.loads(json.dumps(metrics("vicreg-1", "abc", origin, measured, SAMPLE).content()))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from pipeline.config import load as config
+from pipeline.paper.report.study import Study, read_study
 from pipeline.senteval.tasks import STS_TASKS
 from pipeline.training.curves import COLUMNS, DYNAMICS
 from tests.tiny import write_params
@@ -51,6 +53,9 @@ class WrittenStudy:
         }
         self.params = write_params(folder / "params.yaml", changes)
         self.json("untrained.json", measured("backbone", None, 0.8, 0.5))
+
+    def read(self) -> Study:
+        return read_study(config.load(self.params), self.folder)
 
     def add_all(self) -> Self:
         """A run of every cell; scores grow with the objective's place in the list."""
