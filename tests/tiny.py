@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from transformers import (
 
 from pipeline.config.schema import Params
 from pipeline.prepare import prepare
+
+Refused = Callable[[int], str]  # what a command's exit status becomes; see tests/conftest.py
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "tests" / "sample"
