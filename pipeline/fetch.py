@@ -97,10 +97,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _located(source: str, revision: str | None) -> Path:
     if "://" in source:
-        try:
-            return hub.fetch(source, revision)
-        except InputError as error:
-            raise InputError(f"source: {source} {error}.") from error
+        return hub.fetch(f"source: {source}", source, revision)
     if revision is not None:
         raise InputError(f"revision: {revision} was given, but {source} is not on the hub.")
     if not Path(source).exists():

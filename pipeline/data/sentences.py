@@ -71,10 +71,7 @@ def _locate(source: str, revision: str | None, name: str) -> Path:
     path = Path(source)
     if "://" in source:
         check_format(path, name)  # before a download
-        try:
-            return hub.fetch(source, revision)
-        except InputError as error:
-            raise InputError(f"{name} {error}.") from error
+        return hub.fetch(name, source, revision)
     if revision is not None:
         raise InputError(
             f"corpus.revision: {revision!r} was given, but only hf://datasets/ sources have "
