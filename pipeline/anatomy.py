@@ -7,10 +7,8 @@ Without a name, all losses of docs/anatomy.md are taken apart. A table is printe
 each loss's numbers as JSON and three pictures: dissipation, hardest share and ratio over angles.
 """
 
-from __future__ import annotations
-
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -25,9 +23,6 @@ from pipeline.xray.catalogue import CATALOGUE, find
 from pipeline.xray.figures import figures
 from pipeline.xray.sweep import COUNT, STAGES, Batch, examine
 from pipeline.xray.tables import content, table
-
-if TYPE_CHECKING:
-    import argparse
 
 SAMPLE = "data/sample/wiki.txt.xz"
 

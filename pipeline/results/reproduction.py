@@ -11,14 +11,14 @@ and the backbone's in the first three as `untrained.json` and `untrained_mean.js
 a rate is a study that `pipeline.report` reads, too.
 """
 
-from __future__ import annotations
-
 import csv
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from pipeline.results.curves import read_curves
+from pipeline.results.curves import Curves, read_curves
 from pipeline.results.layout import SPREAD, cell, markdown_table, rounded
 from pipeline.results.numbers import (
     AVERAGE,
@@ -26,6 +26,9 @@ from pipeline.results.numbers import (
     MODIFIED,
     REPAIRED,
     STEPS,
+    Difference,
+    Row,
+    Spread,
     dev_scores,
     differences,
     gains,
@@ -33,16 +36,8 @@ from pipeline.results.numbers import (
     row,
     rows,
 )
-from pipeline.results.runs import BACKBONES, UNTRAINED, read_runs
+from pipeline.results.runs import BACKBONES, UNTRAINED, Runs, read_runs
 from pipeline.results.tables import as_json, as_markdown, floor_line, scores_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pipeline.results.curves import Curves
-    from pipeline.results.numbers import Difference, Row, Spread
-    from pipeline.results.runs import Runs
 
 COMPARED = (*CONTRASTIVE, *(name for pair in MODIFIED.items() for name in pair))
 READINGS = {"last": "metrics", "best": "best"}  # and where their metrics lie
