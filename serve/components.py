@@ -54,7 +54,7 @@ def list_objectives(losses: Losses) -> list[dict[str, Any]]:
     }
     return [
         {"id": name, "object": "objective", "loss": loss, "hyperparameters": values}
-        for name, (loss, values) in (others | ours).items()
+        for name, (loss, values) in (ours | others | ours).items()
     ]
 
 
