@@ -279,7 +279,9 @@ class ComponentsRequest(TruncatingRequest):
         None, description="one for each anchor; null: two dropout views of the anchors"
     )
     seed: int = Field(0, ge=0, lt=1 << 63, description="of the dropout")
-    objective: str | None = Field(None, description="null: the one that the encoder was trained by")
+    objective: str | None = Field(
+        None, description="one of /v1/objectives; null: the one that the encoder was trained by"
+    )
     hyperparameters: (
         Annotated[
             dict[str, int | float | str],
@@ -539,6 +541,22 @@ class Components(BaseModel):
     step: Step
     truncated: list[str]
     usage: Usage
+
+
+class ObjectiveCard(BaseModel):
+    """What may be asked of /v1/components; `loss` is null for Triad's own objectives."""
+
+    id: str
+    object: Literal["objective"]
+    loss: str | None
+    hyperparameters: dict[str, float | str | None]
+
+
+class Objectives(BaseModel):
+    """The answer of /v1/objectives."""
+
+    object: Literal["list"]
+    data: list[ObjectiveCard]
 
 
 class ModelCard(BaseModel):

@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from pipeline.objectives import OBJECTIVES
+from pipeline.objectives.foreign import foreign
+from serve.components import changeable
 from tests.serve.api.test_docs import described, validate
 from tests.serve.served import PARAMS, Api, limits, refusal, running
 from tests.tiny import corpus
@@ -92,6 +94,30 @@ class TestEveryObjective:
                 assert response.status_code in {200, 400}, (field, value, response.text)
                 if response.status_code == 400:
                     assert refusal(response, 400)["param"] == "hyperparameters"
+
+
+@pytest.mark.parametrize("name", PARAMS.losses)
+class TestLossesOfOthers:
+    def test_they_are_listed_and_taken_apart(self, api: Api, name: str) -> None:
+        pytest.importorskip(PARAMS.losses[name]["loss"].partition(".")[0])
+        listed = api.get("/v1/objectives").json()
+        validate(api, listed, described(api, "get", "/v1/objectives", 200))
+        assert name in {one["id"] for one in listed["data"]}
+        content = ask(api, **ASKED, objective=name)
+        validate(api, content, described(api, "post", PATH, 200))
+        objective = foreign(name, PARAMS.losses[name])
+        views = (embedded(api, texts).double() for texts in (ANCHORS, POSITIVES))
+        for piece, expected in objective.components(*views)._asdict().items():
+            largest = max(1.0, expected.abs().max().item())
+            np.testing.assert_allclose(content[piece], expected, atol=1e-3 * largest)
+
+    def test_no_value_is_a_fault(self, api: Api, name: str) -> None:
+        pytest.importorskip(PARAMS.losses[name]["loss"].partition(".")[0])
+        for field in changeable(PARAMS.losses[name]):
+            for value in (0, -1, 1e-30, 1e40, 2**53, ""):
+                asked = ASKED | {"objective": name, "hyperparameters": {field: value}}
+                status = api.post(PATH, asked).status_code
+                assert status in {200, 400}, (field, value)
 
 
 def test_what_is_not_finite_is_null(api: Api) -> None:
