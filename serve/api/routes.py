@@ -221,6 +221,7 @@ class Routes:
             used, count = encoded, len(asked.anchors)
             both = torch.from_numpy(encoded.embeddings)
             anchor, positive = both[:count], both[count:]
+        views = {"anchor": anchor.numpy(), "positive": positive.numpy()}
         content: dict[str, Any] = {
             "object": "components",
             "model": encoder.id,
@@ -228,6 +229,7 @@ class Routes:
             "objective": name,
             "views": "dropout" if encoded is None else "given",
             **take_apart(objective, anchor, positive, asked.step),
+            **({"embeddings": views} if asked.embeddings else {}),
             "truncated": [asked.name(i) for i, cut in enumerate(used.truncated) if cut],
         }
         return with_usage(content, [used])
