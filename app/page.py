@@ -11,8 +11,9 @@ import fastapi
 import gradio as gr
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import FileResponse
+from starlette.staticfiles import StaticFiles
 
-from app import ICON
+from app import ICON, STATIC
 from app.client import ApiError, Client
 from app.shared import Newest, Shared, Shown, alert
 from app.tabs.gradient import GradientTab
@@ -43,8 +44,10 @@ def create_app(api_url: str, root_path: str = "") -> fastapi.FastAPI:
         root_path: the whole path of the page behind a proxy that leaves its prefix on.
     """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    app: fastapi.FastAPI = gr.mount_gradio_app(
-        fastapi.FastAPI(openapi_url=None),
+    app = fastapi.FastAPI(openapi_url=None)
+    app.mount("/demo/lab", StaticFiles(directory=STATIC))
+    gr.mount_gradio_app(
+        app,
         create_page(Client(api_url)),
         path="/demo",
         root_path=root_path or None,

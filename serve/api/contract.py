@@ -295,6 +295,7 @@ class ComponentsRequest(TruncatingRequest):
     step: float = Field(
         0.1, gt=0, le=10, description="mean length of the steps of the anchors that move at all"
     )
+    embeddings: bool = Field(default=False, description="give the embeddings of both views too")
 
     @model_validator(mode="after")
     def _batch(self) -> Self:
@@ -523,6 +524,13 @@ class Step(BaseModel):
     hardest_negative: NegativeStep
 
 
+class BothViews(BaseModel):
+    """The embeddings of a batch, not normalized; row i belongs to anchor i."""
+
+    anchor: list[list[float]]
+    positive: list[list[float]]
+
+
 class Components(BaseModel):
     """The answer of /v1/components; row i belongs to anchor i."""
 
@@ -539,6 +547,7 @@ class Components(BaseModel):
     pull: list[Finite]
     ratio: list[Finite]
     step: Step
+    embeddings: BothViews | None = None
     truncated: list[str]
     usage: Usage
 

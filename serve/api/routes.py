@@ -233,6 +233,7 @@ class Routes:
             told = take_apart(objective, anchor, positive, asked.step)
         except InputError as error:  # a loss of others that fails on this batch
             raise invalid("objective", f"objective: {error}") from error
+        views = {"anchor": anchor.numpy(), "positive": positive.numpy()}
         content: dict[str, Any] = {
             "object": "components",
             "model": encoder.id,
@@ -240,6 +241,7 @@ class Routes:
             "objective": name,
             "views": "dropout" if encoded is None else "given",
             **told,
+            **({"embeddings": views} if asked.embeddings else {}),
             "truncated": [asked.name(i) for i, cut in enumerate(used.truncated) if cut],
         }
         return with_usage(content, [used])

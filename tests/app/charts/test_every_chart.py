@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
 from app.charts.matrix import difference_map, similarity_map
 from app.charts.pair import PairSide, pair_chart
 from app.charts.scores import agreement_chart, gold_chart
@@ -57,25 +56,6 @@ def _difference(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
     return difference_map(_square(fill, len(texts)), texts, "difference")
 
 
-def _dissipation(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
-    values = _vector(fill, len(texts))
-    return anchor_chart("dissipation", models, values, values / 100, texts)
-
-
-def _weight(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
-    return weight_map(_square(fill, len(texts)), texts, models[0])
-
-
-def _ratio(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
-    values = _vector(fill, len(texts))
-    return anchor_chart("ratio", models, values, values / 100, texts)
-
-
-def _step(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
-    values = _vector(fill, len(texts))
-    return step_chart(models[0], 0, Step((values, values), (values, values)), texts)
-
-
 def _curve(key: str) -> Callable[[Fill, Texts, tuple[str, str]], Any]:
     def make(fill: Fill, texts: Texts, models: tuple[str, str]) -> Any:
         rows = [{"step": 10.0 * place, key: one} for place, one in enumerate(fill(len(texts)))]
@@ -90,10 +70,6 @@ CHARTS = {
     "agreement": _agreement,
     "similarity": _similarity,
     "difference": _difference,
-    "dissipation": _dissipation,
-    "weight": _weight,
-    "ratio": _ratio,
-    "step": _step,
     "curve-dev_spearman": _curve("dev_spearman"),
     "curve-ratio": _curve("ratio"),
 }

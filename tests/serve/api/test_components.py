@@ -141,6 +141,22 @@ class TestDropout:
         assert ask(api, **DROPOUT)["usage"]["total_tokens"] == 2 * tokens
 
 
+@pytest.mark.parametrize("positives", [POSITIVES, None])
+def test_the_embeddings_of_both_views_are_given_where_they_are_asked_for(
+    api: Api, positives: list[str] | None
+) -> None:
+    asked = ASKED | {"objective": "vicreg", "positives": positives}
+    assert "embeddings" not in ask(api, **asked)
+    content = ask(api, **asked, embeddings=True)
+    validate(api, content, described(api, "post", PATH, 200))
+    h, p = (torch.tensor(content["embeddings"][one]) for one in ("anchor", "positive"))
+    if positives:
+        torch.testing.assert_close(h, embedded(api, ANCHORS), rtol=0, atol=CLOSE)
+        torch.testing.assert_close(p, embedded(api, POSITIVES), rtol=0, atol=CLOSE)
+    pieces = OBJECTIVES["vicreg"]().components(h.double(), p.double())
+    np.testing.assert_allclose(content["weight"], pieces.weight, atol=CLOSE)
+
+
 class TestCutTexts:
     @pytest.mark.parametrize(
         ("positives", "names", "number"),

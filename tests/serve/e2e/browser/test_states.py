@@ -118,8 +118,6 @@ def test_the_page_is_accessible_before_its_charts_are_drawn(
         ("Matrix", "#matrix-text", "one", "#compare-all", "Give 2 to 40 sentences"),
         ("Matrix", "#matrix-text", "a\n" * 41, "#compare-all", "there are 41"),
         ("Search", "#query", "", "#search", "the query is empty"),
-        ("Gradient", "#positives", "one\ntwo", "#show-gradient", "12 anchors and 2 positives"),
-        ("Gradient", "#anchors", "one", "#show-gradient", "Give 2 to 32 sentences"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_a_sentence(
@@ -243,9 +241,11 @@ def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
     page.locator("#search").click()
     expect(page.locator("#found table")).to_have_count(2)
     desk.tab("Gradient")
-    page.locator("#anchors textarea").fill(f"{NASTY}\nother\nthird")
-    page.locator("#show-gradient").click()
-    desk.chart("step-second")
+    page.locator("#lab .editor summary").click()
+    page.get_by_label("Anchors, one sentence a line").fill(f"{NASTY}\nother\nthird")
+    page.get_by_role("button", name="Encode this batch").click()
+    expect(page.locator("#lab .sentence")).to_have_count(3)
+    expect(page.locator("#lab .sentence").first).to_contain_text("<script>")
     assert page.title() != "taken"
     assert page.locator("img[src=x]").count() == 0
     desk.settle()
