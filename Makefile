@@ -10,7 +10,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro report serve check chromium test verify format pictures
+.PHONY: help setup run repro report serve check chromium test verify docs format pictures
 
 help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
@@ -19,6 +19,7 @@ help:
 	@echo 'make serve    serve two encoders that come with Triad, and what is trained'
 	@echo 'make test     set up, lint, check types, run the tests: some seven minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
+	@echo 'make docs     the documentation as a site: build/site/index.html'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
 	@echo 'make format   let ruff format and mend what it can'
@@ -63,8 +64,18 @@ PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 3 --dist lo
 test: check chromium
 	$(PYTEST) -m 'not verify'
 
-verify: check chromium
+verify: check chromium docs
 	$(PYTEST)
+
+DOCS := .venv-docs
+
+$(DOCS)/.installed: docs/requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -r $<
+	@touch $@
+
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 
 pictures: setup
 	$(VENV)/bin/python -m benchmarks.pictures --out results/serving/demo.json --pictures docs/images
