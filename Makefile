@@ -30,7 +30,7 @@ setup: $(INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "Triad needs Python 3.11 or newer, $(PYTHON) is %d.%d: give another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,app,export,ray,anatomy,dev]'
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,app,export,tracing,ray,anatomy,dev]'
 	@touch $@
 
 run: repro
