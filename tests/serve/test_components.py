@@ -15,7 +15,6 @@ import torch
 from pipeline.objectives import OBJECTIVES
 from serve.components import (
     Losses,
-    check_torch,
     choose_objective,
     dropout_views,
     list_objectives,
@@ -222,12 +221,3 @@ class TestTakingApart:
         step = take_apart(OBJECTIVES["mpt"](margin=0.0), anchor, anchor, 1.0)["step"]
         for told in (step["positive"], step["hardest_negative"]):
             np.testing.assert_allclose(told["after"], told["before"], atol=1e-6)
-
-
-def test_an_import_that_is_blocked_is_as_good_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def blocked(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr("serve.installed.find_spec", blocked)
-    with pytest.raises(ApiError, match="has no torch"):
-        check_torch()

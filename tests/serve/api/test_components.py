@@ -184,7 +184,10 @@ def test_texts_count_towards_the_limit_of_a_request(bert: Tiny) -> None:
 def test_without_torch_it_answers_501_and_the_others_go_on(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("serve.installed.find_spec", lambda _: None)
+    def blocked(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr("serve.installed.find_spec", blocked)
     error = refusal(api.post(PATH, ASKED | {"objective": "mpt"}), 501)
     assert (error["code"], error["type"]) == ("torch_missing", "server_error")
     validate(api, {"error": error}, described(api, "post", PATH, 501))
