@@ -221,6 +221,8 @@ function build() {
     maps: make('details', { class: 'maps', open: state.maps, ontoggle: onMaps }),
   };
   root.replaceChildren(make('section', { class: 'lab', 'aria-label': 'The gradient, taken apart' },
+    make('p', { class: 'narrow' }, 'gradient = ', make('b', { class: 'chip d' }, 'dissipation'), ' × Σ ',
+      make('b', { class: 'chip w' }, 'weight'), ' (negative − ', make('b', { class: 'chip r' }, 'ratio'), ' × positive)'),
     make('div', { class: 'formula' },
       make('div', { class: 'terms' },
         sign('gradient ='), term(TERMS[0]), sign('× Σ'), term(TERMS[1]), sign('( negative −'),
@@ -485,7 +487,7 @@ function fan(result, place) {
   const ghost = (theta, kind) => { const [x, y] = at(theta, FAN.radius + 9); return make('circle', { cx: x, cy: y, r: 3.5, class: `ghost ${kind}` }); };
   const moves = kept > 0;
   const told = `${state.sides[place].objective}: ${moves ? `${others.length} negatives are pushed, the nearest with ${percent(share(result, i))} of the push` : 'nothing moves, the anchor is settled'}; the positive stands at ${Math.round((angle(positive.before[i]) * 180) / Math.PI)} degrees.`;
-  const start = at(-Math.PI * 0.35);
+  const start = at(-Math.PI * 0.26);
   return [
     make('figcaption', {}, make('b', {}, LETTERS[place]), ` ${state.sides[place].objective}`),
     make('svg', { viewBox: `0 0 ${FAN.width} ${FAN.height}`, role: 'img', 'aria-label': told },

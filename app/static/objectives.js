@@ -197,17 +197,20 @@ export function takeApart(name, settings, batch, size) {
   const factor = objective.mean ? 1 / (s.mean_over === 'open' ? Math.max(open, 1) : v.n) : 1;
 
   const gradient = v.h.map((h, i) => {
-    let row = v.p[i].map((p, k) => -coefficient[i] * (toward ? toward[k] * p : p));
-    weight[i].forEach((w, j) => { if (w) row = plus(row, w, negatives[j]); });
-    row = row.map((x) => factor * dissipation[i] * x);
+    const row = v.p[i].map((p, k) => -coefficient[i] * (toward ? toward[k] * p : p));
+    weight[i].forEach((w, j) => {
+      if (w) for (let k = 0; k < row.length; k++) row[k] += w * negatives[j][k]; // in place: it is hot
+    });
     const radius = v.unit.h[i];
-    return plus(row, -dot(row, radius), radius); // the paper drops the radial part
+    const whole = row.map((x) => factor * dissipation[i] * x);
+    return plus(whole, -dot(whole, radius), radius); // the paper drops the radial part
   });
   const length = gradient.map((row) => Math.sqrt(dot(row, row)));
   const moving = length.filter((x) => x > 0);
   const rate = size / (moving.length ? mean(moving) : 1);
-  const others = normalized(negatives);
-  const near = products(v.unit.h, others);
+  const [others, near] = negatives === v.h ? [v.unit.h, v.unit.own]
+    : negatives === v.p ? [v.unit.p, v.unit.c]
+      : [normalized(negatives), products(v.unit.h, normalized(negatives))];
   const index = near.map(hardest);
   const moved = v.unit.h.map((h, i) => unit(plus(h, -rate, gradient[i])));
   return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.serve.e2e.browser.chromium import visiting
+from tests.serve.e2e.browser.chromium import PATIENCE, visiting
 from tests.serve.e2e.browser.conftest import load_page
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def lab(browser: Browser, server: Server) -> Iterator[Visit]:
     with visiting(browser) as visit:
         visit.open(load_page(server))
         visit.tab("Gradient")
-        expect(visit.page.locator("#lab .sentence")).to_have_count(12)
+        # The first time, the service loads PyTorch.
+        expect(visit.page.locator("#lab .sentence")).to_have_count(12, timeout=4 * PATIENCE)
         yield visit
 
 
