@@ -19,6 +19,8 @@ import numpy.typing as npt
 Cosines = npt.NDArray[np.float64]
 Card = dict[str, Any]
 
+_UNKNOWN = {"[UNK]", "<unk>"}
+_AROUND = {"[CLS]", "[SEP]", "<s>", "</s>"}
 # The service admits so many texts a request, times its encoders (serve.limits.items is 2048): more
 # pairs are divided. No other list of the page is longer.
 _TEXTS = 1024
@@ -208,6 +210,14 @@ class Client:
         answer = self._send("POST", "/v1/components", body, key)
         with self._understood():
             return cast("Components", {name: answer[name] for name in Components.__annotations__})
+
+    def unknown(self, model: str, texts: Sequence[str], key: str = "") -> tuple[int, int]:
+        """How many tokens of texts an encoder does not know, and how many they have."""
+        answer = self._send("POST", "/v1/tokenize", {"model": model, "input": list(texts)}, key)
+        with self._understood():
+            tokens = [token for one in answer["data"] for token in one["tokens"]]
+            words = [token for token in tokens if token not in _AROUND]
+            return sum(token in _UNKNOWN for token in words), len(words)
 
     def _similarities(
         self, body: Mapping[str, Any], shape: tuple[int, ...], key: str

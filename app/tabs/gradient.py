@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from app import sample
 from app.charts.gradient import Step, anchor_chart, step_chart, weight_map
 from app.client import Change, Components
-from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice, read_lines
+from app.shared import InputError, Shared, check_chosen, cut_note, place_notice, read_lines
 from app.statistics import Values
 
 MOST = 32
@@ -93,9 +93,9 @@ class GradientTab:
             self._shown.on(slider.input, trigger_mode="always_last", show_progress="hidden")
         self.on(again.click)
 
-    def on(self, trigger: Any, only: Shown | None = None) -> None:
+    def on(self, trigger: Any) -> None:
         """Set the sliders as the encoders were trained, and show the gradient, on an event."""
-        self._shown.on(self._set.on(trigger, only).then, only)
+        self._shown.on(self._set.on(trigger).then)
 
     def _own(self, first: str, second: str, key: str) -> tuple[Any, ...]:
         names = check_chosen(first, second)
