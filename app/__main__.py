@@ -20,7 +20,12 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=7860, help="port to listen on")
     options = parser.parse_args()
     print(f"The page is at http://{options.host}:{options.port}/demo")
-    uvicorn.run(create_app(options.api), host=options.host, port=options.port, log_level="warning")
+    uvicorn.run(
+        create_app(options.api, public_url=options.api),
+        host=options.host,
+        port=options.port,
+        log_level="warning",
+    )
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ Cosines = npt.NDArray[np.float64]
 Vectors = npt.NDArray[np.float32]
 Card = dict[str, Any]
 
+_UNKNOWN = {"[UNK]", "<unk>"}
+_AROUND = {"[CLS]", "[SEP]", "<s>", "</s>"}
 # The service admits so many texts a request, times its encoders (serve.limits.items is 2048): more
 # pairs are divided. No other list of the page is longer.
 _TEXTS = 1024
@@ -187,6 +189,14 @@ class Client:
             _check(anchor.shape == positive.shape and anchor.ndim == 2)
             _check(len(anchor) == len(anchors) and bool(np.isfinite([anchor, positive]).all()))
             return BothViews(anchor, positive, tuple(map(str, answer["truncated"])))
+
+    def unknown(self, model: str, texts: Sequence[str], key: str = "") -> tuple[int, int]:
+        """How many tokens of texts an encoder does not know, and how many they have."""
+        answer = self._send("POST", "/v1/tokenize", {"model": model, "input": list(texts)}, key)
+        with self._understood():
+            tokens = [token for one in answer["data"] for token in one["tokens"]]
+            words = [token for token in tokens if token not in _AROUND]
+            return sum(token in _UNKNOWN for token in words), len(words)
 
     def _similarities(
         self, body: Mapping[str, Any], shape: tuple[int, ...], key: str

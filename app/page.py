@@ -1,8 +1,10 @@
-"""The page: what stands above the tabs, the tabs, and the application that serves them.
+"""The page: story, score card, the laboratory's panels, and the application that serves them.
 
-Not here: what a tab does (tabs/), the look (theme.py).
+What the page keeps in the address, what is stale and which panel is shown is static/page.js. Not
+here: what a panel does (tabs/), the look (theme.py).
 """
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -10,38 +12,51 @@ from typing import Any
 import fastapi
 import gradio as gr
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
-from app import ICON, STATIC
+from app import ICON, STATIC, story
 from app.client import ApiError, Client
-from app.shared import Newest, Shared, Shown, alert
+from app.document import TITLE, Document
+from app.shared import Guarded, Newest, Shared, alert
 from app.tabs.gradient import GradientTab
 from app.tabs.matrix import MatrixTab
 from app.tabs.pair import PairTab
 from app.tabs.pairs import PairsTab
 from app.tabs.search import SearchTab
 from app.tabs.training import TrainingTab
-from app.theme import CSS, HEAD, THEME
+from app.theme import THEME
 
-_TABS = {
-    "matrix": MatrixTab,
-    "search": SearchTab,
-    "gradient": GradientTab,
-    "training": TrainingTab,
+# Panel -> its title; each has a button `run-NAME` that computes what it shows.
+PANELS = {
+    "pair": "Pair",
+    "gradient": "Gradient",
+    "pairs": "Pairs",
+    "matrix": "Matrix",
+    "search": "Search",
+    "training": "Training",
 }
+# What a link holds, as static/page.js names it, in the order in which it is given.
+FIELDS = ("first", "second", "a", "b", "matrix", "query", "corpus", "results", "pairs")
 _LOOK_AGAIN = 2.0  # seconds between two looks for a service that is down
 _KEEP = 600  # seconds that a file for download stays
 _UPLOAD = "5mb"
 _MOST_BYTES = 12_000_000  # of a request: a box full of pairs, escaped
+_QUIET: dict[str, Any] = {
+    "queue": False,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
 
 
-def create_app(api_url: str, root_path: str = "") -> fastapi.FastAPI:
+def create_app(api_url: str, root_path: str = "", public_url: str = "") -> fastapi.FastAPI:
     """An application that has the page at /demo.
 
     Args:
         api_url: where the service is.
         root_path: the whole path of the page behind a proxy that leaves its prefix on.
+        public_url: where visitors find the service, if not beside the page.
     """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     app = fastapi.FastAPI(openapi_url=None)
@@ -57,106 +72,130 @@ def create_app(api_url: str, root_path: str = "") -> fastapi.FastAPI:
         ssr_mode=False,
         enable_monitoring=False,
         theme=THEME,
-        css=CSS,
-        head=HEAD,
+        css=(STATIC / "page.css").read_text(encoding="utf-8"),
+        head=_head(public_url),
     )
     app.add_api_route("/favicon.ico", lambda: FileResponse(ICON, media_type="image/svg+xml"))
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=_MOST_BYTES)
+    app.add_middleware(Document)
+    app.add_middleware(GZipMiddleware)
     return app
+
+
+def _head(public_url: str) -> str:
+    data = story.FILE.read_text(encoding="utf-8")
+    settings = (
+        f"window.triadFields = {json.dumps(FIELDS)}; window.triadPanels = {json.dumps([*PANELS])}; "
+        f"window.triadApi = {json.dumps(public_url)}; window.triadStory = {data};"
+    )
+    scripts = [(STATIC / name).read_text(encoding="utf-8") for name in ("page.js", "story.js")]
+    return "".join(
+        "<script>{}</script>".format(text.replace("</", "<\\/")) for text in (settings, *scripts)
+    )
 
 
 def create_page(api: Client) -> gr.Blocks:
     """The page for a service."""
     page: gr.Blocks
     with gr.Blocks(
-        title="Triad: original and modified objectives",
+        title=TITLE,
         analytics_enabled=False,
         delete_cache=(_KEEP, _KEEP),
     ) as page:
-        gr.HTML(
-            "<h1>Triad</h1><p>Two sentence encoders that differ in their training objective, side "
-            "by side: what dissipation, weight and ratio of a gradient do to meaning.</p>",
-            elem_id="intro",
-        )
+        gr.HTML(_INTRODUCTION, elem_id="intro")
+        gr.HTML(story.render())
+        gr.HTML("<h2>Lab: two encoders side by side</h2>")
         status = gr.HTML(elem_id="status")
-        with gr.Row():
-            first = gr.Dropdown(
-                [], label="Original encoder", elem_id="first", interactive=True, min_width=260
-            )
-            second = gr.Dropdown(
-                [], label="Modified encoder", elem_id="second", interactive=True, min_width=260
-            )
+        with gr.Row(elem_id="choice"):
+            first = gr.Dropdown([], label="Encoder A", elem_id="first", interactive=True)
+            second = gr.Dropdown([], label="Encoder B", elem_id="second", interactive=True)
             key = gr.Textbox(
                 "", label="API key", type="password", visible=False, elem_id="key", max_length=1000
             )
+        cards = gr.HTML(elem_id="cards")
         timer = gr.Timer(_LOOK_AGAIN, active=False)
         shared = Shared(api, first, second, key, timer)
-        current = gr.State("pair")
-        with gr.Tabs(elem_id="tabs"):
-            with gr.Tab("Pair", id="pair") as tab:
-                pair = PairTab(shared)
-            built: list[tuple[str, gr.Tab, Any]] = [("pair", tab, pair)]
-            with gr.Tab("Pairs", id="pairs") as tab:
-                PairsTab(shared)
-            _noted(tab, "pairs", current)
-            for name, kind in _TABS.items():
-                with gr.Tab(name.capitalize(), id=name) as tab:
-                    built.append((name, tab, kind(shared)))
-
-        looks = Newest()
-
-        def look(
-            request: gr.Request, key: str, first: str | None, second: str | None
-        ) -> tuple[Any, ...]:
-            newest = looks.begin(request.session_hash)
-            seen = _look(api, key, (first, second))
-            return seen if newest() else tuple(gr.skip() for _ in seen)
-
-        begin = page.load(
-            _from_link, None, [first, second, pair.a, pair.b], queue=False, api_visibility="private"
-        )
-        events = [first.input, second.input]
-        for event in (begin.then, timer.tick, key.submit):
-            looked = event(
-                look,
-                [key, first, second],
-                [status, key, first, second, timer],
-                queue=False,
-                show_progress="hidden",
-                api_visibility="private",
+        gr.HTML(_navigation(), elem_id="navigation")
+        panels: dict[str, Any] = {}
+        for name, kind in (
+            ("pair", lambda shared: PairTab(shared, cards)),
+            ("gradient", GradientTab),
+            ("pairs", PairsTab),
+            ("matrix", MatrixTab),
+            ("search", SearchTab),
+            ("training", TrainingTab),
+        ):
+            with gr.Column(elem_id=f"view-{name}", elem_classes="view"):
+                panels[name] = kind(shared)
+        pair, pairs = panels["pair"], panels["pairs"]
+        _computes("pair", pair.compared, pair.button.click)
+        for name in ("matrix", "search", "training"):
+            _computes(name, panels[name].shown, panels[name].trigger)
+        for trigger in pairs.triggers:
+            _computes(
+                "pairs", pairs.shown, trigger, queue=True, show_progress="full", concurrency_limit=2
             )
-            events.append(looked.then)
-        for name, tab, content in built:
-            for happened in (_noted(tab, name, current).then, *events):
-                content.on(happened, Shown(current, name))
+        run = gr.Button("Show", elem_id="run-gradient", elem_classes="unseen")
+        for trigger in (run.click, panels["gradient"].submit):
+            _computes("gradient", panels["gradient"].shown, trigger, show_progress="hidden")
+        matrix, search = panels["matrix"], panels["search"]
+        typed = [
+            pair.a,
+            pair.b,
+            matrix.text,
+            search.query,
+            search.corpus,
+            search.results,
+            pairs.text,
+        ]
+        _keep_in_address(page, [first, second, *typed])
+        _look_for_service(page, shared, status)
+        for choice in (first, second):
+            pair.found.on(choice.change, show_progress="hidden")
     return page
 
 
-def _noted(tab: gr.Tab, name: str, current: gr.State) -> Any:
-    """Keep in mind that a tab is shown; returns the event of that."""
+def _computes(name: str, shown: Guarded, trigger: Any, **options: Any) -> None:
+    """A panel's computation on an event, with what the page has to know of it."""
+    trigger(None, js=f"() => {{ triad.started('{name}'); }}")
+    shown.on(trigger, **options).then(None, js=f"() => {{ triad.done('{name}'); }}")
 
-    def shown() -> str:
-        return name
 
-    return tab.select(
-        shown, None, [current], queue=False, show_progress="hidden", api_visibility="private"
+def _keep_in_address(page: gr.Blocks, fields: Sequence[Any]) -> None:
+    """What is shown goes into the address and comes from it: see static/page.js."""
+    page.load(None, fields[2:], fields[2:], js="(...given) => triad.opening(...given)")
+    back = gr.Button("Back", elem_id="go-back", elem_classes="unseen")
+    back.click(None, fields, fields, js="(...given) => triad.back(...given)")
+    gr.on(
+        [field.change for field in fields],
+        None,
+        fields,
+        js="(...given) => { triad.changed(...given); }",
     )
 
 
-def _from_link(request: gr.Request) -> tuple[Any, ...]:
-    """What a shared link asks for; what it does not name stays as it is."""
-    given = request.query_params
-    return tuple(
-        gr.skip() if name not in given else _offered(given[name], choice=place < 2)
-        for place, name in enumerate(("original", "modified", "a", "b"))
-    )
+def _look_for_service(page: gr.Blocks, shared: Shared, status: gr.HTML) -> None:
+    """Ask for the encoders when the page opens, a key is given, or the service was down."""
+    looks = Newest()
+    wanted = [gr.Textbox(visible=False), gr.Textbox(visible=False)]
+
+    def look(request: gr.Request, key: str, first: str, second: str) -> tuple[Any, ...]:
+        newest = looks.begin(request.session_hash)
+        seen = _look(shared.api, key, (first, second))
+        return seen if newest() else tuple(gr.skip() for _ in seen)
+
+    for event in (page.load, shared.timer.tick, shared.key.submit):
+        looked = event(
+            look,
+            [shared.key, *wanted],
+            [status, shared.key, shared.first, shared.second, shared.timer],
+            js="(key) => [key, ...triad.wanted()]",
+            **_QUIET,
+        )
+        looked.then(None, js="() => { triad.looked(); }")
 
 
-def _offered(value: str, *, choice: bool) -> Any:
-    return gr.Dropdown([value[:200]], value=value[:200]) if choice else value[:20_000]
-
-
-def _look(api: Client, key: str, chosen: Sequence[str | None]) -> tuple[str, Any, Any, Any, Any]:
+def _look(api: Client, key: str, wanted: Sequence[str]) -> tuple[Any, ...]:
     """Status, key box, both choices and the timer, as the service is now."""
     unchanged = gr.skip()
     try:
@@ -166,17 +205,21 @@ def _look(api: Client, key: str, chosen: Sequence[str | None]) -> tuple[str, Any
         asked = gr.Textbox(visible=True) if error.kind == "key" else unchanged
         return alert(error.message), asked, unchanged, unchanged, gr.Timer(active=down)
     names = [card["id"] for card in cards]
-    wanted = [name if name in names else None for name in chosen]
-    first, second = (
-        one or default for one, default in zip(wanted, default_pair(names), strict=True)
+    missing = [name[:200] for name in wanted if name and name not in names]
+    chosen = [
+        name if name in names else default
+        for name, default in zip(wanted, default_pair(names), strict=True)
+    ]
+    said = (
+        alert(
+            f"The link asks for {' and '.join(map(repr, missing))}, which this service does not "
+            f"have; {chosen[0]} and {chosen[1]} are shown instead."
+        )
+        if missing
+        else ""
     )
-    return (
-        "",
-        unchanged,
-        gr.Dropdown(names, value=first),
-        gr.Dropdown(names, value=second),
-        gr.Timer(active=False),
-    )
+    choices = [gr.Dropdown(names, value=name) for name in chosen]
+    return said, unchanged, *choices, gr.Timer(active=False)
 
 
 def default_pair(ids: Sequence[str]) -> tuple[str, str]:
@@ -191,3 +234,33 @@ def default_pair(ids: Sequence[str]) -> tuple[str, str]:
         if modified in ids:
             pairs.append((original, modified))
     return min(pairs, key=lambda pair: pair[0].endswith("-reference"), default=(ids[0], ids[-1]))
+
+
+_INTRODUCTION = """
+<h1>Triad</h1>
+<nav aria-label="Elsewhere">
+<a href="https://aclanthology.org/2024.acl-long.784/">Paper</a>
+<a href="../docs">API</a>
+<a href="../openapi.json">OpenAPI</a>
+</nav>
+"""
+
+
+def _navigation() -> str:
+    tabs = "".join(
+        f'<button type="button" role="tab" id="tab-{name}" data-tab="{name}" '
+        f'aria-controls="view-{name}" aria-selected="false">{title}</button>'
+        for name, title in PANELS.items()
+    )
+    copies = "".join(
+        f'<button type="button" data-copy="{kind}">{title}</button>'
+        for kind, title in (
+            ("link", "Copy link"),
+            ("curl", "Copy as curl"),
+            ("python", "Copy as Python"),
+        )
+    )
+    return (
+        f'<div role="tablist" aria-label="Views" class="tabs">{tabs}</div>'
+        f'<div class="copies">{copies}<span id="said" role="status"></span></div>'
+    )

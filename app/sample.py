@@ -33,3 +33,28 @@ def sentences(count: int) -> tuple[str, ...]:
     different = list(dict.fromkeys(pair.first for pair in graded_pairs()))
     count = min(count, len(different))
     return tuple(different[index * len(different) // count] for index in range(count))
+
+
+# Pairs of the sample to begin with: the kind of question, and both sentences as they stand there.
+PROBES = (
+    ("paraphrase", "a deer jumps a fence .", "a deer is jumping over a fence ."),
+    ("paraphrase", "a blue bird standing on a lawn .", "blue bird standing on green grass ."),
+    ("paraphrase", "there is a cook preparing food .", "a cook is making food ."),
+    (
+        "negation",
+        "the lady looks sad because no one is buying her wares .",
+        "the lady is selling things .",
+    ),
+    (
+        "negation",
+        "a boy is very close to a girl .",
+        "a girl is close to a boy whose face is not shown .",
+    ),
+    ("number", "three men sit on a bench .", "two men sit on a bench ."),
+    ("number", "three women cook .", "two women cooking ."),
+    ("number", "there are four people outside .", "five people are outside ."),
+    ("role", "a man is laughing with a woman", "a man and a woman laughing ."),
+    ("role", "the boy is raising his hand .", "the man is raising his hand ."),
+    ("topic", "two women in a clothing store .", "two women in a sailboat ."),
+    ("topic", "three men posing in a tent .", "three men eating in a kitchen ."),
+)

@@ -6,13 +6,13 @@ Not here: what a tab shows (tabs/), the page around them (page.py).
 import html
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from app.client import ApiError, Client
+from app.client import ApiError, Card, Client
 from app.pair_table import TableError
 
 Handler = Callable[..., Sequence[Any]]
@@ -28,21 +28,13 @@ class InputError(ValueError):
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A tab's name, and the state that holds the name of the one that is shown."""
-
-    current: gr.State
-    name: str
-
-
-@dataclass(frozen=True)
 class Shared:
-    """The parts of the page that every tab reads.
+    """The parts of the page that every tab reads: A is the first encoder, B the second.
 
     Attributes:
         api: the service.
-        first: the choice of the original encoder.
-        second: the choice of the modified encoder.
+        first: the choice of encoder A.
+        second: the choice of encoder B.
         key: the API key, empty where none is wanted.
         timer: looks for the service while it is down.
     """
@@ -90,7 +82,8 @@ class Guarded:
     """A handler whose failures become a sentence in its tab, and what calls it.
 
     Its outputs come after the notice and the timer that looks for a service which is down. Of one
-    visitor's calls only the newest is shown.
+    visitor's calls only the newest is shown. A failure empties the texts that an earlier call left:
+    old results must not stand under new inputs.
     """
 
     def __init__(self, handler: Handler, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -99,18 +92,16 @@ class Guarded:
         self._outputs = list(outputs)
         self._newest = Newest()
 
-    def on(self, trigger: Any, only: Shown | None = None, **options: Any) -> Any:
-        """Call it on an event, or only while a tab is shown and both encoders are chosen.
+    def on(self, trigger: Any, **options: Any) -> Any:
+        """Call it on an event; returns the event of its end.
 
-        Returns the event of its end. Gradio's queue may change the order of calls, so that they
-        skip it unless the options say otherwise.
+        Gradio's queue may change the order of calls, so that they skip it unless the options say
+        otherwise.
         """
         options = {"queue": False, "show_progress": "minimal"} | options
-        if only is None:
-            run, inputs = self._always(), self._inputs
-        else:
-            run, inputs = self._while_shown(only.name), [only.current, *self._inputs]
-        return trigger(run, inputs, self._outputs, api_visibility="private", **options)
+        return trigger(
+            self._run(), self._inputs, self._outputs, api_visibility="private", **options
+        )
 
     def call(self, visitor: str | None, *inputs: Any) -> tuple[Any, ...]:
         """The handler's outputs, without exceptions; nothing if the visitor has called again."""
@@ -124,12 +115,12 @@ class Guarded:
         except (ApiError, InputError, TableError) as error:
             down = isinstance(error, ApiError) and error.kind == "down"
             timer = gr.Timer(active=True) if down else gr.skip()
-            return alert(str(error)), timer, *self._unchanged()[2:]
+            return alert(str(error)), timer, *map(_emptied, self._outputs[2:])
 
     def _unchanged(self) -> tuple[Any, ...]:
         return tuple(gr.skip() for _ in self._outputs)
 
-    def _always(self) -> Handler:
+    def _run(self) -> Handler:
         def run(request: gr.Request, *inputs: Any) -> tuple[Any, ...]:
             return self.call(request.session_hash, *inputs)
 
@@ -139,15 +130,11 @@ class Guarded:
         run.__signature__ = inspect.Signature([asked, *own])  # type: ignore[attr-defined]
         return run
 
-    def _while_shown(self, name: str) -> Handler:
-        def run(request: gr.Request, shown: str, *inputs: Any) -> tuple[Any, ...]:
-            # A page that opens may tell of its tab before it knows the encoders; what was asked
-            # then must not count as newer than what is asked with them.
-            if shown != name or not all(inputs[:2]):
-                return self._unchanged()
-            return self.call(request.session_hash, *inputs)
 
-        return run
+def _emptied(output: Any) -> Any:
+    if isinstance(output, gr.DownloadButton):
+        return gr.DownloadButton(visible=False)
+    return "" if isinstance(output, gr.HTML) else gr.skip()
 
 
 def alert(message: str) -> str:
@@ -187,3 +174,38 @@ def cut_note(truncated: Sequence[str], model: str, length: int) -> str:
     what = "1 text was" if len(truncated) == 1 else f"{len(truncated):,} texts were"
     name = html.escape(model)
     return f'<p class="note">{what} longer than {length} tokens and cut for {name}.</p>'
+
+
+NAMES = {
+    "info_nce": "InfoNCE",
+    "arccon": "ArcCon",
+    "mpt": "MPT",
+    "met": "MET",
+    "mhe": "MHE (alignment + uniformity)",
+    "mhs": "MHS (alignment + uniformity)",
+    "barlow_twins": "Barlow Twins",
+    "vicreg": "VICReg",
+}
+
+
+def in_words(card: Mapping[str, Any]) -> str:
+    """An encoder's objective and seed: `VICReg, modified, seed 42`; its id where none is known."""
+    objective = card.get("objective")
+    if not objective:
+        return str(card.get("id", "another encoder"))
+    base = next((name for name in (*NAMES,) if f"{objective}_".startswith(f"{name}_")), objective)
+    rest = str(objective)[len(base) :].strip("_").replace("_", " ")
+    parts = [
+        NAMES.get(base, base),
+        rest,
+        "" if card.get("seed") is None else f"seed {card['seed']}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def lettered(cards: Mapping[str, Card], names: Sequence[str]) -> list[str]:
+    """`A: VICReg, seed 42` and `B: ...` for both encoders, as HTML."""
+    return [
+        f"<b>{letter}</b> {html.escape(in_words(cards.get(name, {'id': name})))}"
+        for letter, name in zip("AB", names, strict=True)
+    ]

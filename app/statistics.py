@@ -1,6 +1,6 @@
-"""Numbers behind the page: percentiles, densities, ranks, correlations with bootstrap intervals.
+"""Numbers behind the page: percentiles, correlations with bootstrap intervals.
 
-Not here: what is drawn or written of them (charts/, tabs/).
+Not here: what is drawn or written of them (svg.py, tabs/).
 """
 
 from collections.abc import Callable, Sequence
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 Values = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -17,9 +16,6 @@ _LEVEL = 0.95
 _FEWEST = 3  # pairs below which a correlation says nothing
 # Resamples are taken in blocks of so many numbers: 2 MB an array, and some ten arrays.
 _BLOCK = 250_000
-# Points that stand for a distribution, and the bell's reach in bandwidths on either side.
-_POINTS = 1000
-_REACH = 4
 
 
 @dataclass(frozen=True)
@@ -37,49 +33,21 @@ class Correlation:
 _NONE = Correlation(np.nan, np.nan, np.nan)
 
 
-def percentile(cosine: float, quantiles: Sequence[float]) -> float:
-    """Percent of graded pairs below a cosine; of those that are equal to it, half.
+def percentiles(cosines: Values | Sequence[float], quantiles: Sequence[float] | None) -> Values:
+    """Percent of graded pairs below each cosine; of those that are equal to it, half.
 
     Args:
-        cosine: of one pair.
-        quantiles: the cosines at equal steps from 0 to 100 % of the same encoder's graded pairs.
+        cosines: of any shape, by one encoder.
+        quantiles: the cosines at equal steps from 0 to 100 % of the same encoder's graded pairs;
+            None: these cosines are the measure.
     """
-    values, percents = np.asarray(quantiles, float), np.linspace(0, 100, len(quantiles))
+    given = np.asarray(cosines, float)
+    values = np.sort(given.ravel()) if quantiles is None else np.asarray(quantiles, float)
+    percents = np.linspace(0, 100, len(values)) if len(values) > 1 else np.array([50.0])
     # Where quantiles are equal, np.interp gives the last of their percents; mirrored, the first.
-    last = np.interp(cosine, values, percents)
-    first = 100 - np.interp(-cosine, -values[::-1], percents)
-    return float((first + last) / 2)
-
-
-def density(quantiles: Sequence[float], points: int = 200) -> tuple[list[float], list[float]]:
-    """A smooth density of a distribution: places (points,) and heights (points,) of area 1.
-
-    A Gaussian kernel of Silverman's bandwidth, 0.9 min(deviation, IQR / 1.34) n^(-1/5), over
-    n = 1,000 points of the quantile function; never narrower than the places can show.
-
-    Args:
-        quantiles: values at equal steps from 0 to 100 %, non-decreasing.
-        points: how many places, at least 20.
-    """
-    if points < 20:
-        raise ValueError(f"points: {points} are too few for a curve; give at least 20.")
-    steps = np.linspace(0, 1, len(quantiles))
-    sample = np.interp((np.arange(_POINTS) + 0.5) / _POINTS, steps, quantiles)
-    quarter, three_quarters = np.quantile(sample, [0.25, 0.75])
-    spread = min(float(sample.std()), float(three_quarters - quarter) / 1.34)
-    # A bell narrower than the distance of two places would be missed between them.
-    narrowest = float(sample[-1] - sample[0]) / (points - 1 - 2 * _REACH)
-    bandwidth = max(0.9 * spread * _POINTS**-0.2, narrowest, 1e-3)
-    margin = _REACH * bandwidth
-    places = np.linspace(sample[0] - margin, sample[-1] + margin, points)
-    bells = np.exp(-0.5 * ((places[:, None] - sample) / bandwidth) ** 2)  # (points, _POINTS)
-    heights = bells.mean(axis=1) / (bandwidth * np.sqrt(2 * np.pi))
-    return places.tolist(), heights.tolist()
-
-
-def ranks(values: Values) -> Values:
-    """1 for the largest; ties share the mean of their ranks."""
-    return np.asarray(rankdata(-np.asarray(values, float)))
+    last = np.interp(given, values, percents)
+    first = np.interp(-given, -values[::-1], percents[::-1])
+    return np.asarray((first + last) / 2)
 
 
 def correlations(

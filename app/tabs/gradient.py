@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 
 from app.client import Vectors
-from app.shared import InputError, Shared, Shown, check_chosen, place_notice, read_lines
+from app.shared import InputError, Shared, check_chosen, place_notice, read_lines
 
 MOST = 32
 _MOST_SEED = 2**53 - 1  # what a browser counts exactly
@@ -58,13 +58,8 @@ class GradientTab:
             elem_id="lab",
         )
         answer = gr.HTML(None, html_template="", js_on_load=_RECEIVE, elem_id="lab-answer")
-        self._shown = shared.guarded(self._show, [lab], notice, [answer])
-        self.on(lab.submit)
-
-    def on(self, trigger: Any, only: Shown | None = None) -> None:
-        """Show the gradient on an event."""
-        shown = self._shown.on(trigger, only, show_progress="hidden")
-        shown.then(None, js="() => { window.triadLab?.settled(); }")
+        self.shown = shared.guarded(self._show, [lab], notice, [answer])
+        self.submit = lab.submit
 
     def _show(
         self, first: str, second: str, key: str, asked: Mapping[str, Any]

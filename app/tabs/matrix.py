@@ -1,19 +1,18 @@
-"""All sentences with all: two similarity maps of one scale, and where they differ."""
+"""All sentences with all: two maps on one scale of percentiles, and where they differ."""
 
 import html
-from typing import Any
 
 import gradio as gr
 import numpy as np
 
-from app import sample
-from app.charts.matrix import difference_map, similarity_map
+from app import sample, svg
 from app.ordering import cluster_order
-from app.shared import Shared, Shown, check_chosen, cut_note, place_notice, read_lines
+from app.shared import Shared, check_chosen, cut_note, in_words, place_notice, read_lines
+from app.statistics import percentiles
 
 MOST = 40
 _LISTED = "<details><summary>The sentences in this order</summary><ol>{}</ol></details>"
-_FIRST = 16
+_LEAST = 20.0  # percentiles: smaller differences do not get the strongest colours
 
 
 class MatrixTab:
@@ -21,65 +20,47 @@ class MatrixTab:
 
     def __init__(self, shared: Shared) -> None:
         self._api = shared.api
-        text = gr.Textbox(
-            "\n".join(sample.sentences(_FIRST)),
-            label=f"Sentences, one a line, up to {MOST}",
-            lines=8,
-            max_length=MOST * 2000,
-            elem_id="matrix-text",
+        with gr.Group(elem_classes="given"):
+            self.text = gr.Textbox(
+                "\n".join(text for _, *pair in sample.PROBES[::2] for text in pair),
+                label=f"Sentences, one a line, up to {MOST}; up to 12 are written beside the maps",
+                lines=6,
+                max_lines=6,
+                max_length=MOST * 2000,
+                elem_id="matrix",
+            )
+        button = gr.Button(
+            "Compare all, like ones beside each other", variant="primary", elem_id="run-matrix"
         )
-        with gr.Row():
-            button = gr.Button("Compare all", variant="primary", elem_id="compare-all", scale=2)
-            ordered = gr.Checkbox(value=True, label="Put like sentences beside each other", scale=1)
-        notice, notes = place_notice(), gr.HTML()
-        titles, plots = [], []
-        with gr.Row():
-            for place in ("first", "second"):
-                with gr.Column(min_width=340):
-                    titles.append(gr.HTML())
-                    plots.append(gr.Plot(show_label=False, container=False, elem_id=f"map-{place}"))
-        with gr.Row(), gr.Column(min_width=340, elem_classes="half"):
-            titles.append(gr.HTML())
-            plots.append(gr.Plot(show_label=False, container=False, elem_id="map-difference"))
-        self._shown = shared.guarded(self._show, [text, ordered], notice, [notes, *titles, *plots])
-        for trigger in (button.click, ordered.input):
-            self._shown.on(trigger)
+        self.trigger = button.click
+        notice = place_notice()
+        result = gr.HTML(elem_id="matrix-result", elem_classes="result")
+        self.shown = shared.guarded(self._show, [self.text], notice, [result])
 
-    def on(self, trigger: Any, only: Shown | None = None) -> None:
-        """Compare on an event."""
-        self._shown.on(trigger, only)
-
-    def _show(self, first: str, second: str, key: str, text: str, ordered: bool) -> tuple[Any, ...]:
+    def _show(self, first: str, second: str, key: str, text: str) -> tuple[str]:
         names = check_chosen(first, second)
         sentences = read_lines(text, MOST, 2)
-        found = self._api.matrix(list(dict.fromkeys(names)), sentences, key)
-        maps = [found[name].cosines for name in names]
-        if ordered:
-            order = cluster_order((maps[0] + maps[1]) / 2)
-            sentences = [sentences[index] for index in order]
-            maps = [one[np.ix_(order, order)] for one in maps]
-        apart = maps[1] - maps[0]
-        low = min(float(one.min()) for one in maps)
+        answers = self._api.matrix(names, sentences, key)
         cards = self._api.cards(key)
+        places = [
+            percentiles(answers[name].cosines, cards.get(name, {}).get("cosine_quantiles"))
+            for name in names
+        ]
+        order = cluster_order(sum(answers[name].cosines for name in names) / 2)
+        sentences = [sentences[index] for index in order]
+        maps = [one[np.ix_(order, order)] for one in places]
+        apart = maps[1] - maps[0]
         notes = "".join(
             cut_note(
-                [cut for cut in found[name].truncated if cut.startswith("s")],
+                [cut for cut in answers[name].truncated if cut.startswith("s")],
                 name,
                 cards[name]["max_length"],
             )
-            for name in found
+            for name in dict.fromkeys(names)
         )
         listed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
-        return (
-            notes + _LISTED.format(listed),
-            *(
-                f'<h3 class="{place}">{html.escape(name)}</h3>'
-                for place, name in zip(("first", "second"), names, strict=True)
-            ),
-            f"<h3>Difference: {html.escape(names[1])} - {html.escape(names[0])}</h3>",
-            *(
-                similarity_map(one, sentences, low, 1.0, name)
-                for one, name in zip(maps, names, strict=True)
-            ),
-            difference_map(apart, sentences, "difference"),
-        )
+        titles = [in_words(cards.get(name, {"id": name})) for name in names]
+        limit = max(_LEAST, float(np.abs(apart).max()))
+        drawn = svg.maps([*maps, apart], titles, sentences, limit)
+        meaning = "<p>Percent of an encoder's graded pairs that are less alike.</p>"
+        return (f"{notes}{meaning}{drawn}{_LISTED.format(listed)}",)

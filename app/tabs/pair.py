@@ -5,191 +5,193 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
+import numpy as np
 
-from app import disagreement, sample
-from app.charts.pair import PairSide, pair_chart
-from app.client import Client, Similarities
-from app.shared import InputError, Shared, Shown, check_chosen, cut_note, place_notice
-from app.statistics import density, percentile
+from app import sample, svg
+from app.client import Card, Client
+from app.disagreement import most_disputed
+from app.scores import render_cards
+from app.shared import (
+    SCROLL,
+    InputError,
+    Shared,
+    check_chosen,
+    cut_note,
+    lettered,
+    place_notice,
+)
+from app.statistics import percentiles
 
 EXAMPLE = ("A man is playing a guitar.", "Nobody is playing a guitar.")
 _LONGEST = 20_000  # characters of a sentence
 _EXAMPLES = 6
-
-# The address shows what the page shows, so that it can be passed on.
-_SHARE = """(original, modified, a, b) => {
-    const view = new URL(window.location);
-    for (const [name, value] of Object.entries({original, modified, a, b}))
-        view.searchParams.set(name, value ?? '');
-    window.history.replaceState(null, '', view);
-    return [];
-}"""
-_COPY = """async () => {
-    const said = document.getElementById('link-copied');
-    try {
-        await navigator.clipboard.writeText(window.location.href);
-        said.textContent = 'The link is copied.';
-    } catch {
-        said.textContent = 'Copy the address of this page: it holds this view.';
-    }
-}"""
+_EVEN = 5.0  # percentiles that are not told apart
 
 
 class PairTab:
-    """The tab, and what the page has to run on it."""
+    """The tab."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, cards: gr.HTML) -> None:
         self._api = shared.api
-        with gr.Row(equal_height=True):
+        with gr.Row(equal_height=True, elem_classes="given"):
             self.a = gr.Textbox(
-                EXAMPLE[0], label="Sentence", lines=2, max_length=_LONGEST, min_width=260
+                EXAMPLE[0], label="Sentence", lines=2, max_length=_LONGEST, elem_id="a"
             )
             self.b = gr.Textbox(
-                EXAMPLE[1], label="Other sentence", lines=2, max_length=_LONGEST, min_width=260
+                EXAMPLE[1], label="Other sentence", lines=2, max_length=_LONGEST, elem_id="b"
             )
-        with gr.Row():
-            button = gr.Button("Compare", variant="primary", elem_id="compare", scale=3)
-            link = gr.Button("Copy link to this view", elem_id="copy-link", scale=1)
-        gr.HTML('<p id="link-copied" role="status"></p>', elem_classes="quiet")
+        self.button = gr.Button(
+            "Compare (Enter; Shift+Enter adds a line)", variant="primary", elem_id="run-pair"
+        )
         notice = place_notice()
-        scores = gr.HTML(elem_id="pair-scores")
-        chart = gr.Plot(show_label=False, container=False, elem_id="pair-chart")
-        self.examples = gr.Radio(
-            [],
-            label="Pairs on which these two encoders disagree most",
-            info="Found among the graded pairs of the sample; a choice is compared at once.",
-            elem_id="examples",
-            visible=False,
-        )
-        self._compared = shared.guarded(self._compare, [self.a, self.b], notice, [scores, chart])
-        self._found = shared.guarded(self._find, [], gr.HTML(visible=False), [self.examples])
-        self._shown = [shared.first, shared.second, self.a, self.b]
-        for trigger in (button.click, self.a.submit, self.b.submit):
-            self._compare_on(trigger)
-        picked = self.examples.input(
-            self._take,
-            [self.examples],
-            [self.a, self.b],
-            queue=False,
-            show_progress="hidden",
-            api_visibility="private",
-        )
-        self._compare_on(picked.then)
-        for choice in (shared.first, shared.second):
-            choice.input(None, self._shown, js=_SHARE)
-        link.click(None, self._shown, js=_SHARE).then(None, js=_COPY)
+        result = gr.HTML(elem_id="pair-result", elem_classes="result")
+        guided = gr.HTML(elem_id="guided")
+        self.compared = shared.guarded(self._compare, [self.a, self.b], notice, [result])
+        self.found = shared.guarded(self._find, [], gr.HTML(visible=False), [guided, cards])
 
-    def _compare_on(self, trigger: Any) -> None:
-        self._compared.on(trigger).then(None, self._shown, js=_SHARE)
-
-    def on(self, trigger: Any, only: Shown | None = None) -> None:
-        """Compare, and look for disputed pairs, on an event."""
-        compared = self._compared.on(trigger, only)
-        self._found.on(compared.then, only, show_progress="hidden")
-
-    def _compare(self, first: str, second: str, key: str, a: str, b: str) -> tuple[Any, Any]:
+    def _compare(self, first: str, second: str, key: str, a: str, b: str) -> tuple[str]:
         names = check_chosen(first, second)
         if not a.strip() or not b.strip():
             raise InputError("Write two sentences; one of them is empty.")
         cards = self._api.cards(key)
-        found = self._api.pairs(list(dict.fromkeys(names)), [(a, b)], key)
-        sides = [_side(name, cards.get(name, {}), found[name]) for name in names]
-        notes = [
-            cut_note(found[name].truncated, name, cards[name]["max_length"])
+        answers = self._api.pairs(names, [(a, b)], key)
+        cosines = [float(answers[name].cosines[0]) for name in names]
+        percents = [
+            float(percentiles([cosine], quantiles)[0]) if quantiles else None
+            for cosine, quantiles in zip(cosines, _quantiles(cards, names), strict=True)
+        ]
+        notes = "".join(
+            cut_note(answers[name].truncated, name, cards[name]["max_length"])
             for name in dict.fromkeys(names)
             if name in cards
-        ]
-        return _scores(sides, cards) + "".join(notes), pair_chart(sides)
+        )
+        notes += "".join(_unknown(self._api, name, (a, b), key) for name in dict.fromkeys(names))
+        return (_scores(names, cards, cosines, percents) + notes,)
 
-    def _find(self, first: str, second: str, key: str) -> tuple[Any]:
+    def _find(self, first: str, second: str, key: str) -> tuple[str, str]:
         names = check_chosen(first, second)
-        graded = sample.graded_pairs()
-        if not graded or first == second:
-            return (gr.Radio([], visible=False),)
         cards = self._api.cards(key)
-        versions = [(name, cards[name]["version"]) for name in names if name in cards]
-        chosen = _disputed(self._api, tuple(versions), key, cards)
-        choices = [
-            (f"{graded[index].first}  ↔  {graded[index].second}  ({note})", index)
-            for index, note in chosen
-        ]
-        return (gr.Radio(choices, value=None, visible=bool(choices)),)
-
-    def _take(self, index: int) -> tuple[str, str]:
-        graded = sample.graded_pairs()[index]
-        return graded.first, graded.second
+        if not sample.graded_pairs():
+            return "", render_cards(names, cards, None, self._api.results(key))
+        graded = _graded(self._api, names, cards, key)
+        shown = render_cards(names, cards, graded, self._api.results(key))
+        return _guided(names, cards, graded), shown
 
 
-def _side(model: str, card: Mapping[str, Any], found: Similarities) -> PairSide:
-    cosine, quantiles = float(found.cosines[0]), card.get("cosine_quantiles")
-    return PairSide(
-        model,
-        cosine,
-        percentile(cosine, quantiles) if quantiles else None,
-        density(quantiles) if quantiles else None,
+def _quantiles(cards: Mapping[str, Card], names: Sequence[str]) -> list[Any]:
+    return [cards.get(name, {}).get("cosine_quantiles") for name in names]
+
+
+def _unknown(api: Client, name: str, texts: tuple[str, str], key: str) -> str:
+    """What is said when an encoder does not know half of the tokens."""
+    unknown, all_ = api.unknown(name, texts, key)
+    if not all_ or 3 * unknown < all_:
+        return ""
+    return (
+        f'<p class="alert">{unknown} of {all_} tokens are unknown to {html.escape(name)}: its '
+        "cosine says nothing about what these sentences mean.</p>"
     )
 
 
-def _disputed(
-    api: Client, versions: tuple[tuple[str, str], ...], key: str, cards: Mapping[str, Any]
-) -> list[tuple[int, str]]:
-    """Indices of graded pairs, with what both encoders say of each; kept by version."""
-    if versions not in _KEPT:
-        graded = sample.graded_pairs()
-        pairs = [(one.first, one.second) for one in graded]
-        names = [name for name, _ in versions]
-        found = api.pairs(names, pairs, key)
-        percents = []
-        for name in names:
-            # Of encoders that were never measured, these pairs are the measure.
-            measured = cards[name].get("cosine_quantiles")
-            cosines = found[name].cosines
-            quantiles = measured or sorted(cosines.tolist())
-            percents.append([percentile(float(cosine), quantiles) for cosine in cosines])
-        disputed = disagreement.most_disputed(pairs, percents[0], percents[1], _EXAMPLES)
-        while len(_KEPT) >= _MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)), None)
-        note = "{:.0f} % against {:.0f} %, people: {:.1f} of 5"
-        _KEPT[versions] = [
-            (index, note.format(percents[0][index], percents[1][index], graded[index].gold))
-            for index in disputed
-        ]
-    return _KEPT[versions]
+def _graded(
+    api: Client, names: tuple[str, str], cards: Mapping[str, Card], key: str
+) -> list[np.ndarray[Any, Any]]:
+    """Both encoders' cosines of the sample's graded pairs; kept by version."""
+    pairs = [(one.first, one.second) for one in sample.graded_pairs()]
+    for name in dict.fromkeys(names):
+        version = (name, str(cards[name]["version"]))
+        if version not in _KEPT:
+            while len(_KEPT) >= _MOST_KEPT:
+                _KEPT.pop(next(iter(_KEPT)), None)
+            _KEPT[version] = api.pairs([name], pairs, key)[name].cosines
+    return [_KEPT[name, str(cards[name]["version"])] for name in names]
 
 
 # They are of the sample and of versions, not of anybody's sentences.
-_KEPT: dict[tuple[tuple[str, str], ...], list[tuple[int, str]]] = {}
+_KEPT: dict[tuple[str, str], np.ndarray[Any, Any]] = {}
 _MOST_KEPT = 64
 
 
-def _scores(sides: Sequence[PairSide], cards: Mapping[str, Mapping[str, Any]]) -> str:
-    parts = []
-    for side, place in zip(sides, ("first", "second"), strict=True):
-        objective = cards.get(side.model, {}).get("objective") or "another objective"
+def _scores(
+    names: tuple[str, str],
+    cards: Mapping[str, Card],
+    cosines: Sequence[float],
+    percents: Sequence[float | None],
+) -> str:
+    parts = ""
+    for side, (title, cosine, percent) in enumerate(
+        zip(lettered(cards, names), cosines, percents, strict=True)
+    ):
         among = (
-            "not measured on graded pairs"
-            if side.percentile is None
-            else f"higher than <strong>{side.percentile:.0f} %</strong> of its graded pairs"
+            "was not measured on graded pairs"
+            if percent is None
+            else (f"nearer than {percent:.0f} % of its graded pairs")
         )
-        parts.append(
-            f'<section class="score {place}"><h3>{html.escape(side.model)}</h3>'
-            f'<p class="objective">{html.escape(str(objective))}</p>'
-            f'<p class="cosine">{side.cosine:.3f}</p><p>{among}</p></section>'
+        parts += (
+            f'<section class="score side-{side}"><h3>{title}</h3><p><strong class="cosine">'
+            f"{cosine:.3f}</strong> cosine; {among}</p></section>"
         )
-    return f'<div class="scores" role="status">{"".join(parts)}</div>{_verdict(sides)}'
+    return f'<div class="scores" role="status">{parts}</div>{_verdict(names, percents)}'
 
 
-def _verdict(sides: Sequence[PairSide]) -> str:
-    first, second = sides[0].percentile, sides[1].percentile
-    if first is None or second is None or sides[0].model == sides[1].model:
+def _verdict(names: tuple[str, str], percents: Sequence[float | None]) -> str:
+    first, second = percents
+    if first is None or second is None or names[0] == names[1]:
         return ""
     gap = abs(first - second)
-    if gap < 1:
-        return '<p class="verdict">Both put the pair at the same place among their pairs.</p>'
-    nearer = html.escape(sides[0].model if first > second else sides[1].model)
-    points = "point" if round(gap) == 1 else "points"
+    said = (
+        "Both put the pair at about the same place among their pairs."
+        if gap < _EVEN
+        else f"<b>{'A' if first > second else 'B'}</b> finds the pair more alike, by {gap:.0f} "
+        "points of a hundred. Only places among an encoder's own pairs can be compared: each "
+        "spreads its cosines in its own way."
+    )
+    alt = f"Where the pair stands among each encoder's pairs: A {first:.0f} %, B {second:.0f} %."
+    return f'<p class="verdict">{said}</p>{svg.places([first, second], alt)}'
+
+
+def _guided(
+    names: tuple[str, str], cards: Mapping[str, Card], cosines: Sequence[np.ndarray[Any, Any]]
+) -> str:
+    """Twelve chosen pairs and those on which both disagree most, with who is nearer to people."""
+    graded = sample.graded_pairs()
+    pairs = [(one.first, one.second) for one in graded]
+    people = percentiles([one.gold for one in graded], None)
+    own = [
+        percentiles(values, quantiles)
+        for values, quantiles in zip(cosines, _quantiles(cards, names), strict=True)
+    ]
+    chosen = [
+        (kind, index)
+        for kind, first, second in sample.PROBES
+        for index in [pairs.index((first, second))]
+    ]
+    disputed = [("disputed", index) for index in most_disputed(pairs, own[0], own[1], _EXAMPLES)]
+    count = {"A": 0, "B": 0, "neither": 0}
+    rows = ""
+    for place, (kind, index) in enumerate(chosen + disputed):
+        misses = [abs(float(one[index] - people[index])) for one in own]
+        nearer = (
+            "neither" if abs(misses[0] - misses[1]) < _EVEN else "AB"[int(misses[1] < misses[0])]
+        )
+        if place < len(chosen):
+            count[nearer] += 1
+        first, second = (html.escape(text, quote=True) for text in pairs[index])
+        rows += (
+            f'<tr><td>{kind}</td><td><button type="button" class="probe" data-a="{first}" '
+            f'data-b="{second}">{first}<br>{second}</button></td>'
+            f"<td>{people[index]:.0f} % <small>({graded[index].gold:g} of 5)</small></td>"
+            f"<td>{own[0][index]:.0f} %</td><td>{own[1][index]:.0f} %</td><td>{nearer}</td></tr>"
+        )
+    told = (
+        f"Of {len(chosen)} chosen pairs, A is nearer to people on {count['A']}, B on {count['B']}, "
+        f"neither on {count['neither']}. Twelve pairs show what to look for; they decide nothing."
+    )
+    heads = "".join(
+        f'<th scope="col">{name}</th>' for name in ("Kind", "Pair", "People", "A", "B", "Nearer")
+    )
     return (
-        f'<p class="verdict"><strong>{nearer}</strong> finds the pair more alike, by '
-        f"{gap:.0f} {points} of a hundred among its own pairs. A raw cosine means little across "
-        "encoders: each spreads its cosines in its own way.</p>"
+        f"<h3>Pairs to try</h3><p>{told} Below them, the pairs of {len(graded)} on which A and B "
+        f"disagree most. All numbers are places among the graded pairs.</p>{SCROLL}<table><thead>"
+        f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )

@@ -7,15 +7,24 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from app import sample
-from app.charts.scores import agreement_chart, gold_chart
+from app import sample, svg
+from app.client import Card
 from app.downloads import save
 from app.pair_table import MOST_PAIRS, PairTable, read_pairs, write_csv
-from app.shared import SCROLL, Guarded, InputError, Shared, check_chosen, cut_note, place_notice
-from app.statistics import Correlation, correlations, difference, ranks
+from app.shared import (
+    SCROLL,
+    Guarded,
+    InputError,
+    Shared,
+    check_chosen,
+    cut_note,
+    lettered,
+    place_notice,
+)
+from app.statistics import Correlation, Values, correlations, difference, percentiles
 
 _STEP = 100  # pairs of a request, after which the progress is shown
-_HEADERS = ("Line", "First sentence", "Second sentence", "Graded")
+_TABLE_ROWS = 500  # of the table on the page; the file has all
 
 
 class PairsTab:
@@ -23,46 +32,34 @@ class PairsTab:
 
     def __init__(self, shared: Shared) -> None:
         self._api = shared.api
-        gr.Markdown(
-            f"Up to {MOST_PAIRS:,} pairs as CSV, TSV or lines with a tab between two sentences; a "
-            "third column of numbers is taken as people's grades."
-        )
-        with gr.Row():
-            self._text = gr.Textbox(label="Pairs", lines=8, elem_id="pairs-text", scale=3)
+        with gr.Row(elem_classes="given"):
+            self.text = gr.Textbox(
+                label=f"Up to {MOST_PAIRS:,} pairs: CSV, TSV, or a tab between two sentences; a "
+                "third column of numbers is taken as people's grades",
+                lines=6,
+                max_lines=6,
+                elem_id="pairs",
+                scale=3,
+            )
             self._file = gr.File(
                 label="Or a file (.csv, .tsv, .txt)",
                 file_types=[".csv", ".tsv", ".txt"],
                 type="filepath",
                 elem_id="pairs-file",
+                height=160,
                 scale=1,
             )
         with gr.Row():
-            button = gr.Button("Score the pairs", variant="primary", elem_id="score-pairs")
+            button = gr.Button("Score the pairs", variant="primary", elem_id="run-pairs")
             example = gr.Button("Fill in graded pairs of the sample", elem_id="sample-pairs")
         notice = place_notice()
-        summary = gr.HTML(elem_id="pairs-summary")
-        table = gr.Dataframe(
-            headers=list(_HEADERS),
-            interactive=False,
-            wrap=True,
-            visible=False,
-            max_height=480,
-            show_search="none",
-            label="Scores: click a heading to sort",
-            elem_id="pairs-table",
-        )
-        download = gr.DownloadButton("Download the table as CSV", visible=False)
-        with gr.Row():
-            first_chart = gr.Plot(show_label=False, container=False, visible=False)
-            second_chart = gr.Plot(show_label=False, container=False, visible=False)
-        score = shared.guarded(
-            self._score, [self._text], notice, [summary, table, download, first_chart, second_chart]
-        )
-        outputs = [notice, shared.timer, self._text, self._file]
+        result = gr.HTML(elem_id="pairs-result", elem_classes="result")
+        download = gr.DownloadButton("Download all as CSV", visible=False)
+        self.shown = shared.guarded(self._score, [self.text], notice, [result, download])
+        outputs = [notice, shared.timer, self.text, self._file]
         read = Guarded(self._read, [self._file], outputs)
-        for trigger in (button.click, read.on(self._file.upload).then):
-            score.on(trigger, queue=True, show_progress="full", concurrency_limit=2)
-        example.click(self._example, None, [self._text], queue=False, api_visibility="private")
+        self.triggers = (button.click, read.on(self._file.upload).then)
+        example.click(self._example, None, [self.text], queue=False, api_visibility="private")
 
     def _read(self, path: str) -> tuple[str, None]:
         """The file's text into the box; the file itself is deleted at once."""
@@ -98,63 +95,90 @@ class PairsTab:
             for name, similarities in found.items():
                 cosines[name] += similarities.cosines.tolist()
                 truncated[name] += similarities.truncated
-        return self._shown(table, names, pairs, cosines, self._notes(truncated, key))
-
-    def _notes(self, truncated: dict[str, list[str]], key: str) -> str:
-        if not any(truncated.values()):
-            return ""
         cards = self._api.cards(key)
-        return "".join(
+        notes = "".join(
             cut_note(cut, name, cards[name]["max_length"]) for name, cut in truncated.items()
         )
+        result, download = self._shown(table, names, cosines, cards)
+        return notes + result, download
 
     def _shown(
         self,
         table: PairTable,
         names: tuple[str, str],
-        pairs: list[tuple[str, str]],
         cosines: dict[str, list[float]],
-        notes: str,
-    ) -> tuple[Any, ...]:
+        cards: dict[str, Card],
+    ) -> tuple[str, Any]:
         scores = [np.array(cosines[name]) for name in names]
-        places = [ranks(one) for one in scores]
-        moved = places[0] - places[1]
+        own = [
+            percentiles(one, cards.get(name, {}).get("cosine_quantiles"))
+            for name, one in zip(names, scores, strict=True)
+        ]
         gold = np.array([row.gold for row in table.rows], float) if table.has_gold else None
-        rows: list[list[Any]] = []
+        headers = ["Line", "First sentence", "Second sentence"]
+        headers += ["Graded"] if table.has_gold else []
+        headers += ["A: cosine", "A: %", "B: cosine", "B: %", "B - A"]
+        rows = []
         for index, row in enumerate(table.rows):
-            numbers = [scores[0][index], places[0][index], scores[1][index], places[1][index]]
-            graded = [] if gold is None else [float(gold[index])]
-            rows.append(
-                [row.number, row.first, row.second, *graded]
-                + [round(float(number), 4) for number in numbers]
-                + [float(moved[index])]
-            )
-        # The largest disagreements first.
-        rows.sort(key=lambda row: -abs(row[-1]))
-        headers = [*_HEADERS[:3], *(["Graded"] if gold is not None else [])]
-        for name in names:
-            headers += [f"{name}: cosine", f"{name}: rank"]
-        headers.append("Ranks apart")
-        if gold is None:
-            figures = [agreement_chart(names, scores[0], scores[1], pairs), None]
-        else:
-            figures = [
-                gold_chart(name, place, gold, one, pairs)
-                for place, (name, one) in enumerate(zip(names, scores, strict=True))
-            ]
-        plots = [gr.Plot(figure, visible=figure is not None) for figure in figures]
-        summary = _problems(table) + _correlated(names, scores, gold) + notes
+            graded = [] if row.gold is None or not table.has_gold else [row.gold]
+            numbers = [round(float(scores[side][index]), 4) for side in (0, 1)]
+            places = [round(float(own[side][index]), 1) for side in (0, 1)]
+            both = [numbers[0], places[0], numbers[1], places[1], round(places[1] - places[0], 1)]
+            rows.append([row.number, row.first, row.second, *graded, *both])
+        order = sorted(range(len(rows)), key=lambda index: -abs(float(rows[index][-1])))
+        titles = lettered(cards, names)
+        summary = _problems(table) + _correlated(titles, scores, gold)
+        charts = _charts(own, gold)
+        file = write_csv(headers, [rows[index] for index in order])
         return (
-            summary,
-            gr.Dataframe(rows, headers=headers, column_widths=_widths(len(headers)), visible=True),
-            gr.DownloadButton(value=save(write_csv(headers, rows)), visible=True),
-            *plots,
+            summary + charts + _rows(headers, rows, order),
+            gr.DownloadButton(value=save(file), visible=True),
         )
 
 
-def _widths(columns: int) -> list[str | int]:
-    """Of the line, two sentences, and numbers, in pixels: Gradio takes any unit for that."""
-    return [70, 300, 300, *[120] * (columns - 3)]
+def _charts(own: list[Values], gold: Values | None) -> str:
+    if gold is None:
+        drawn = svg.scatter(
+            own[0], own[1], 1, ("A, %", "B, %"), (0, 100), f"{len(own[0])} pairs by A and by B."
+        )
+    else:
+        limits = (float(gold.min()), float(gold.max()))
+        drawn = "".join(
+            svg.scatter(
+                gold,
+                one,
+                side,
+                ("grade of people", f"{'AB'[side]}, %"),
+                limits,
+                f"{len(gold)} pairs by people's grades and by {'AB'[side]}.",
+            )
+            for side, one in enumerate(own)
+        )
+    return f'<div class="scores">{drawn}</div>'
+
+
+def _rows(headers: list[str], rows: list[list[Any]], order: list[int]) -> str:
+    """The table, the largest differences first; a click on a heading sorts it."""
+    heads = "".join(
+        f'<th scope="col"><button type="button" data-sort>{name}</button></th>' for name in headers
+    )
+    heads = 'scope="col" aria-sort="descending"'.join(heads.rsplit('scope="col"', 1))
+    body = ""
+    for index in order[:_TABLE_ROWS]:
+        cells = "".join(
+            f"<td>{html.escape(cell)}</td>" if isinstance(cell, str) else f"<td>{cell:g}</td>"
+            for cell in rows[index][:-1]
+        )
+        apart = rows[index][-1]
+        last = f'<td data-value="{abs(apart)}">{apart:+.1f}</td>'
+        body += f'<tr data-link="row-{index}">{cells}{last}</tr>'
+    left = len(order) - _TABLE_ROWS
+    note = f"<p>{left:,} more pairs are in the file.</p>" if left > 0 else ""
+    return (
+        f"<p>%: places among an encoder's own graded pairs. B - A is sorted by size.</p>"
+        f'{SCROLL}<table id="pairs-table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody>'
+        f"</table></div>{note}"
+    )
 
 
 def _problems(table: PairTable) -> str:
@@ -166,22 +190,22 @@ def _problems(table: PairTable) -> str:
     return f'<details class="alert" open><summary>{left}</summary><ul>{items}</ul></details>'
 
 
-def _correlated(names: tuple[str, str], scores: list[Any], gold: Any) -> str:
+def _correlated(titles: list[str], scores: list[Values], gold: Values | None) -> str:
     if gold is None:
         return "<p>With a third column of grades, both encoders are correlated with it.</p>"
     body = ""
-    for name, one in zip(names, scores, strict=True):
+    for title, one in zip(titles, scores, strict=True):
         spearman, pearson = correlations(one, gold)
         body += (
-            f"<tr><th scope='row'>{html.escape(name)}</th><td>{_interval(spearman)}</td>"
+            f"<tr><th scope='row'>{title}</th><td>{_interval(spearman)}</td>"
             f"<td>{_interval(pearson)}</td></tr>"
         )
     apart = _interval(difference(scores[1], scores[0], gold))
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in ("Encoder", "Spearman", "Pearson"))
     return (
         f"{SCROLL}<table><caption>Correlation with the grades, x 100, with the 95 % "
-        f"interval over 1,000 resamples of {len(gold):,} pairs</caption><thead><tr>"
-        "<th scope='col'>Encoder</th><th scope='col'>Spearman</th><th scope='col'>Pearson</th>"
-        f"</tr></thead><tbody>{body}<tr><th scope='row'>second - first</th><td>{apart}</td>"
+        f"interval over 1,000 resamples of {len(gold):,} pairs</caption><thead><tr>{heads}</tr>"
+        f"</thead><tbody>{body}<tr><th scope='row'>B less A</th><td>{apart}</td>"
         "<td></td></tr></tbody></table></div>"
     )
 

@@ -2,17 +2,25 @@
 
 import html
 from collections.abc import Sequence
-from typing import Any
 
 import gradio as gr
 
 from app import sample
 from app.client import Hit
-from app.shared import SCROLL, InputError, Shared, Shown, check_chosen, place_notice, read_lines
+from app.shared import (
+    SCROLL,
+    InputError,
+    Shared,
+    check_chosen,
+    lettered,
+    place_notice,
+    read_lines,
+)
 
 MOST = 1000
 _SENTENCES = 300
-_QUERY = "an instrument that is played with a bow"
+_MOST_RESULTS = 20
+_QUERY = "a dog runs through the snow"
 
 
 class SearchTab:
@@ -20,67 +28,68 @@ class SearchTab:
 
     def __init__(self, shared: Shared) -> None:
         self._api = shared.api
-        with gr.Row():
-            query = gr.Textbox(_QUERY, label="Query", max_length=20_000, elem_id="query", scale=4)
-            top = gr.Slider(3, 20, 8, step=1, label="Results", scale=1)
-        button = gr.Button("Search", variant="primary", elem_id="search")
+        with gr.Group(elem_classes="given"):
+            self.query = gr.Textbox(_QUERY, label="Query", max_length=20_000, elem_id="query")
+            with gr.Accordion(
+                f"Sentences that are searched, up to {MOST:,}, and results", open=False
+            ):
+                self.corpus = gr.Textbox(
+                    "\n".join(sample.sentences(_SENTENCES)),
+                    show_label=False,
+                    label="Sentences that are searched",
+                    lines=8,
+                    max_lines=8,
+                    max_length=MOST * 500,
+                    elem_id="corpus",
+                )
+                # A slider's number box lets anything through, and Gradio refuses it without a word.
+                self.results = gr.Radio([5, 8, 15, _MOST_RESULTS], value=8, label="Results")
+        self.trigger = gr.Button("Search (Enter)", variant="primary", elem_id="run-search").click
         notice = place_notice()
-        found = gr.HTML(elem_id="found")
-        with gr.Accordion(f"Sentences that are searched, one a line, up to {MOST:,}", open=False):
-            text = gr.Textbox(
-                "\n".join(sample.sentences(_SENTENCES)),
-                show_label=False,
-                label="Sentences that are searched",
-                lines=10,
-                max_lines=10,
-                max_length=MOST * 500,
-                elem_id="corpus",
-            )
-        self._shown = shared.guarded(self._show, [query, text, top], notice, [found])
-        for trigger in (button.click, query.submit, top.release):
-            self._shown.on(trigger)
-
-    def on(self, trigger: Any, only: Shown | None = None) -> None:
-        """Search on an event."""
-        self._shown.on(trigger, only)
+        result = gr.HTML(elem_id="found", elem_classes="result")
+        inputs = [self.query, self.corpus, self.results]
+        self.shown = shared.guarded(self._show, inputs, notice, [result])
 
     def _show(
-        self, first: str, second: str, key: str, query: str, text: str, top: float
+        self, first: str, second: str, key: str, query: str, corpus: str, results: float
     ) -> tuple[str]:
         names = check_chosen(first, second)
         if not query.strip():
             raise InputError("Write what to look for; the query is empty.")
-        documents = read_lines(text, MOST)
+        documents = read_lines(corpus, MOST)
         # All of them, so that it is known where the other encoder has what this one shows.
-        results = [self._api.search(name, query, documents, len(documents), key) for name in names]
-        places = [{found["index"]: place for place, found in enumerate(one, 1)} for one in results]
+        hits = [self._api.search(name, query, documents, len(documents), key) for name in names]
+        ranks = [{hit["index"]: place for place, hit in enumerate(one, 1)} for one in hits]
+        titles = lettered(self._api.cards(key), names)
         tables = "".join(
-            _table(name, side, one[: int(top)], other)
-            for name, side, one, other in zip(
-                names, ("first", "second"), results, reversed(places), strict=True
-            )
+            _table(titles[side], side, hits[side][: int(results)], ranks[1 - side])
+            for side in (0, 1)
         )
-        return (f'<div class="sides" role="status">{tables}</div>',)
+        return (f'<div class="scores" role="status">{tables}</div>',)
 
 
-def _table(name: str, side: str, found: Sequence[Hit], other: dict[int, int]) -> str:
+def _table(title: str, side: int, hits: Sequence[Hit], other: dict[int, int]) -> str:
     rows = "".join(
-        f"<tr><td>{place}</td><td>{html.escape(one['document'])}</td>"
-        f"<td>{one['score']:.3f}</td><td>{_moved(place, other[one['index']])}</td></tr>"
-        for place, one in enumerate(found, 1)
+        f'<tr data-link="document-{hit["index"]}"><td>{place}</td>'
+        f"<td>{html.escape(hit['document'])}</td>"
+        f"<td>{hit['score']:.3f}</td><td>{_moved(place, other[hit['index']])}</td></tr>"
+        for place, hit in enumerate(hits, 1)
+    )
+    heads = "".join(
+        f"<th scope='col'>{name}</th>"
+        for name in ("Rank", "Sentence", "Cosine", f"Rank with {'BA'[side]}")
     )
     return (
-        f'{SCROLL}<table><caption class="{side}">{html.escape(name)}</caption><thead>'
-        "<tr><th scope='col'>Rank</th><th scope='col'>Sentence</th><th scope='col'>Cosine</th>"
-        f"<th scope='col'>With the other</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        f"{SCROLL}<table><caption class='side-{side}'>{title}</caption><thead>"
+        f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
 def _moved(here: int, there: int) -> str:
     if here == there:
-        return '<span class="same">same rank</span>'
+        return "same"
     way, sign = ("higher", "▲") if here < there else ("lower", "▼")
     return (
-        f'<span class="{way}"><span aria-hidden="true">{sign} </span>rank {there}'
+        f'<span class="nowrap">{there} <span aria-hidden="true">{sign}</span>'
         f'<span class="spoken">: {abs(here - there)} {way} here</span></span>'
     )

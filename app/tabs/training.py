@@ -6,8 +6,21 @@ from typing import Any
 
 import gradio as gr
 
-from app.charts.training import MEASURES, curve_chart
-from app.shared import SCROLL, Shared, Shown, check_chosen, place_notice
+from app import svg
+from app.shared import SCROLL, Shared, check_chosen, lettered, place_notice
+
+# Key of a curve's rows -> title, and what it is.
+_MEASURES = {
+    "dev_spearman": ("Agreement with people", "Spearman x 100 on the dev pairs."),
+    "dissipation": ("Dissipation", "Mean over anchors; 0 once no anchor is open."),
+    "hardest_share": (
+        "Weight",
+        "Share of the most similar negative; no point while no anchor is open.",
+    ),
+    "ratio": ("Ratio", "Pull for each unit of push; logarithmic on both sides of 0."),
+    "positive_cosine": ("Positive cosine", "Mean cosine of an anchor and its positive."),
+    "negative_cosine": ("Negative cosine", "Mean cosine of an anchor and its negatives."),
+}
 
 
 class TrainingTab:
@@ -15,42 +28,30 @@ class TrainingTab:
 
     def __init__(self, shared: Shared) -> None:
         self._api = shared.api
+        self.trigger = gr.Button("Show", elem_id="run-training", elem_classes="unseen").click
         notice = place_notice()
-        summary = gr.HTML(elem_id="training-summary")
-        charts = []
-        with gr.Row():
-            for measure, (title, meaning) in MEASURES.items():
-                with gr.Column(min_width=340, scale=1):
-                    gr.HTML(f"<h3>{html.escape(title)}</h3><p>{html.escape(meaning)}</p>")
-                    charts.append(
-                        gr.Plot(show_label=False, container=False, elem_id=f"curve-{measure}")
-                    )
-        table = gr.HTML(elem_id="results")
-        self._shown = shared.guarded(self._show, [], notice, [summary, table, *charts])
+        result = gr.HTML(elem_id="training", elem_classes="result")
+        self.shown = shared.guarded(self._show, [], notice, [result])
 
-    def on(self, trigger: Any, only: Shown | None = None) -> None:
-        """Show it on an event."""
-        self._shown.on(trigger, only)
-
-    def _show(self, first: str, second: str, key: str) -> tuple[Any, ...]:
+    def _show(self, first: str, second: str, key: str) -> tuple[str]:
         names = check_chosen(first, second)
         records = [self._api.training(name, key) for name in names]
+        titles = lettered(self._api.cards(key), names)
         curves = [record["curve"] if record else [] for record in records]
         summary = "".join(
-            _summary(place, name, record)
-            for place, name, record in zip(("first", "second"), names, records, strict=True)
+            _summary(side, title, record)
+            for side, (title, record) in enumerate(zip(titles, records, strict=True))
         )
-        return (
-            f'<div class="scores">{summary}</div>',
-            _table(self._api.results(key)),
-            *(
-                curve_chart(names, curves, key=measure, axis=MEASURES[measure][0])
-                for measure in MEASURES
-            ),
+        charts = "".join(
+            f"<figure><h3>{title}</h3><p>{meaning}</p>"
+            f"{svg.curves(curves, key, symmetric=key == 'ratio')}</figure>"
+            for key, (title, meaning) in _MEASURES.items()
         )
+        results = _table(self._api.results(key))
+        return (f'<div class="scores">{summary}</div><div class="three">{charts}</div>{results}',)
 
 
-def _summary(place: str, name: str, record: Mapping[str, Any] | None) -> str:
+def _summary(side: int, title: str, record: Mapping[str, Any] | None) -> str:
     if record is None:
         what = "was not trained here, so that there is no curve."
     else:
@@ -62,7 +63,7 @@ def _summary(place: str, name: str, record: Mapping[str, Any] | None) -> str:
             f"kept is step {kept.get('step')}, with {kept.get('dev_spearman', float('nan')):.1f} "
             "on the dev pairs."
         )
-    return f'<section class="score {place}"><h3>{html.escape(name)}</h3><p>{what}</p></section>'
+    return f'<section class="score side-{side}"><h3>{title}</h3><p>{what}</p></section>'
 
 
 def _table(results: Mapping[str, Any] | None) -> str:

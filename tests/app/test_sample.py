@@ -41,3 +41,16 @@ def test_without_the_file_there_is_nothing(tmp_path: Path, monkeypatch: pytest.M
     sample.sentences.cache_clear()
     monkeypatch.setattr(sample, "_FILE", tmp_path / "absent.tsv")
     assert (list(sample.graded_pairs()), list(sample.sentences(5))) == ([], [])
+
+
+def test_every_pair_to_try_is_one_of_the_graded() -> None:
+    graded = {(one.first, one.second) for one in sample.graded_pairs()}
+    assert len(sample.PROBES) == 12
+    assert {kind for kind, *_ in sample.PROBES} == {
+        "paraphrase",
+        "negation",
+        "number",
+        "role",
+        "topic",
+    }
+    assert all((first, second) in graded for _, first, second in sample.PROBES)

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from app.shared import Guarded, InputError, Shown
+from app.shared import Guarded, InputError, in_words
 
 
 def guarded(handler: Callable[..., Sequence[Any]]) -> Guarded:
@@ -50,30 +50,29 @@ def test_an_older_answer_does_not_replace_a_newer_one_of_the_same_visitor(
     assert answers == [("", gr.skip(), "first") if shown else (gr.skip(),) * 3]
 
 
+def test_a_failure_empties_what_an_earlier_call_left() -> None:
+    def refuse() -> Sequence[Any]:
+        raise InputError("Write two sentences.")
+
+    handler = Guarded(refuse, [], ["notice", "timer", gr.HTML(), gr.DownloadButton(), "box"])
+    _, _, result, download, box = handler.call("ann")
+    assert result == ""
+    assert not download.visible
+    assert box == gr.skip()
+
+
 @pytest.mark.parametrize(
-    ("shown", "first", "second", "called"),
+    ("objective", "words"),
     [
-        ("pair", "a", "b", True),
-        ("search", "a", "b", False),
-        ("pair", None, "b", False),
-        ("pair", "a", "", False),
+        ("vicreg_modified", "VICReg, modified, seed 42"),
+        ("info_nce", "InfoNCE, seed 42"),
+        ("vicreg_dissipation_weight", "VICReg, dissipation weight, seed 42"),
+        ("another", "another, seed 42"),
     ],
 )
-def test_a_tab_follows_the_page_while_it_is_shown_and_both_encoders_are_chosen(
-    shown: str, first: str | None, second: str | None, *, called: bool
-) -> None:
-    calls: list[tuple[Any, ...]] = []
+def test_an_encoder_is_told_in_words(objective: str, words: str) -> None:
+    assert in_words({"id": "x", "objective": objective, "seed": 42}) == words
 
-    def note(*inputs: Any) -> Sequence[Any]:
-        calls.append(inputs)
-        return ["drawn"]
 
-    handlers: list[Callable[..., tuple[Any, ...]]] = []
-    guarded(note).on(
-        lambda run, inputs, outputs, **options: handlers.append(run),
-        Shown(gr.State("pair"), "pair"),
-    )
-    request = gr.Request(session_hash="ann")
-    result = handlers[0](request, shown, first, second)
-    assert result == (("", gr.skip(), "drawn") if called else (gr.skip(),) * 3)
-    assert calls == ([(first, second)] if called else [])
+def test_an_encoder_of_unknown_training_is_told_by_its_id() -> None:
+    assert in_words({"id": "minilm", "objective": None}) == "minilm"

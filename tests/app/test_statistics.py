@@ -1,4 +1,4 @@
-"""Correlations are SciPy's, their intervals a plain bootstrap's; percentiles, densities, ranks."""
+"""Correlations are SciPy's, their intervals a plain bootstrap's; percentiles."""
 
 import time
 import tracemalloc
@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import pearsonr, rankdata, spearmanr
+from scipy.stats import pearsonr, spearmanr
 
-from app.statistics import Correlation, correlations, density, difference, percentile, ranks
+from app.statistics import Correlation, correlations, difference, percentiles
 from tests.app.properties import PROPERTY
 
 CLOSE = 1e-9
@@ -26,6 +26,15 @@ def sides(count: int) -> st.SearchStrategy[list[Any]]:
 
 def varies(*some: Any) -> bool:
     return all(np.ptp(one) > 1e-6 for one in some)
+
+
+def percentile_of(cosine: float, quantiles: list[float]) -> float:
+    return float(percentiles([cosine], quantiles)[0])
+
+
+def test_without_quantiles_the_cosines_are_their_own_measure() -> None:
+    assert percentiles([0.9, 0.1, 0.5], None).tolist() == [100, 0, 50]
+    assert percentiles([0.3], None).tolist() == [50]
 
 
 @PROPERTY
@@ -132,14 +141,6 @@ def test_two_thousand_pairs_of_two_encoders_take_little_time_and_memory() -> Non
     assert all(isinstance(one, Correlation) for pair in found for one in pair)
 
 
-@PROPERTY
-@given(some=st.lists(values, min_size=1, max_size=40).map(np.array))
-def test_the_largest_has_rank_one_and_ties_share(some: Any) -> None:
-    found = ranks(some)
-    assert found.tolist() == (len(some) + 1 - rankdata(some)).tolist()
-    assert found.sum() == len(some) * (len(some) + 1) / 2
-
-
 quantiles = st.lists(st.floats(-1, 1, width=32), min_size=101, max_size=101).map(sorted)
 # Equal neighbours, as of cosines that are mostly one value.
 stepped = st.lists(tied, min_size=101, max_size=101).map(sorted)
@@ -149,46 +150,21 @@ stepped = st.lists(tied, min_size=101, max_size=101).map(sorted)
 @given(some=st.one_of(quantiles, stepped), one=values, other=values)
 def test_percentiles_rise_with_the_cosine(some: list[float], one: float, other: float) -> None:
     low, high = sorted([one, other])
-    assert 0 <= percentile(low, some) <= percentile(high, some) + CLOSE <= 100 + 2 * CLOSE
+    assert 0 <= percentile_of(low, some) <= percentile_of(high, some) + CLOSE <= 100 + 2 * CLOSE
 
 
 @PROPERTY
 @given(some=st.one_of(quantiles, stepped), one=values)
 def test_percentiles_are_the_same_from_above(some: list[float], one: float) -> None:
     turned = [-value for value in reversed(some)]
-    assert percentile(one, some) == pytest.approx(100 - percentile(-one, turned), abs=1e-6)
+    assert percentile_of(one, some) == pytest.approx(100 - percentile_of(-one, turned), abs=1e-6)
 
 
 def test_percentiles_of_even_cosines_are_their_places() -> None:
     even = np.linspace(0, 1, 101).tolist()
-    found = [percentile(cosine, even) for cosine in (-1, 0, 0.25, 0.555, 1, 2)]
+    found = [percentile_of(cosine, even) for cosine in (-1, 0, 0.25, 0.555, 1, 2)]
     assert found == pytest.approx([0, 0, 25, 55.5, 100, 100])
 
 
 def test_of_equal_cosines_half_is_below() -> None:
-    assert [percentile(cosine, [0.5] * 101) for cosine in (0.4, 0.5, 0.6)] == [0, 50, 100]
-
-
-@PROPERTY
-@given(some=st.one_of(quantiles, stepped), points=st.integers(20, 400))
-def test_a_density_has_area_one(some: list[float], points: int) -> None:
-    places, heights = density(some, points)
-    assert len(places) == len(heights) == points
-    assert min(heights) >= 0
-    assert np.trapezoid(heights, places) == pytest.approx(1, abs=0.01)
-    assert places[0] < some[0]
-    assert places[-1] > some[-1]
-
-
-def test_a_density_is_that_of_the_distribution() -> None:
-    """Of 101 quantiles of a normal distribution; the farthest stand for no more than 1 %."""
-    random = np.random.default_rng(0)
-    normal = np.quantile(random.normal(0.3, 0.1, 100_000), np.linspace(0, 1, 101)).tolist()
-    places, heights = map(np.array, density(normal))
-    expected = np.exp(-0.5 * ((places - 0.3) / 0.1) ** 2) / (0.1 * np.sqrt(2 * np.pi))
-    assert np.abs(heights - expected).max() < 0.05 * expected.max()
-
-
-def test_too_few_points_are_refused() -> None:
-    with pytest.raises(ValueError, match="points: 19"):
-        density([0.0, 1.0], 19)
+    assert [percentile_of(cosine, [0.5] * 101) for cosine in (0.4, 0.5, 0.6)] == [0, 50, 100]

@@ -1,0 +1,35 @@
+"""The story: what it shows is what was recorded, and its chapters are short."""
+
+import json
+import re
+
+from app import story
+from tests.tiny import ROOT
+
+DATA = json.loads(story.FILE.read_text(encoding="utf-8"))
+
+
+def test_what_is_drawn_is_derived_from_the_committed_results() -> None:
+    assert story.record(ROOT / "results" / "wiki") == DATA
+
+
+def test_each_chapter_has_at_most_eighty_words() -> None:
+    chapters = re.findall(r'<section role="tabpanel".*?<p>(.*?)</p>', story.render(), re.DOTALL)
+    assert len(chapters) == 3
+    assert all(len(re.sub(r"<[^>]+>", "", text).split()) <= 80 for text in chapters)
+
+
+def test_the_scores_that_are_told_are_those_of_the_reproduction() -> None:
+    told = re.sub(r"<[^>]+>", "", story.render())
+    scores = DATA["scores"]
+    for score in (*scores["last"].values(), scores["best"]["vicreg"], *scores["difference"]):
+        assert f"{score}" in told
+
+
+def test_only_the_original_is_always_pushed() -> None:
+    original, modified = (
+        DATA["objectives"][name]["dynamics"]["dissipation"]
+        for name in ("vicreg", "vicreg_modified")
+    )
+    assert set(original) == {1.0}
+    assert max(modified) < 0.5
