@@ -16,7 +16,7 @@ from pipeline.config.schema import Params
 from pipeline.data.sentences import choose_held_out
 from pipeline.data.sentences import read as read_corpus
 from pipeline.data.tokenizing import load_tokenizer
-from pipeline.machine.device import resolve
+from pipeline.machine.device import resolve, taken_precision
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import parser, run_stage
@@ -45,6 +45,7 @@ def check(params: Params) -> None:
     runs = dict.fromkeys(params.train_for(name) for name in params.runs.objectives)
     for settings in runs:
         device = resolve(settings.device)
+        taken_precision(settings.precision, device)
         compiles(settings.compile, device)
         build(params.backbone, settings, device)
     load_tokenizer(params.backbone.source, params.train.max_length)

@@ -16,7 +16,7 @@ import torch
 from pipeline.config import load as config
 from pipeline.data.batches import batch_indices, collator
 from pipeline.data.tokens import TokenArrays
-from pipeline.machine.device import RandomState, autocast_dtype, random_state
+from pipeline.machine.device import RandomState, random_state
 from pipeline.machine.errors import CollapseError
 from pipeline.machine.files import replacing, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
@@ -63,14 +63,14 @@ def train(
     torch.manual_seed(identity.seed)
     encoder, network = processes.alike(partial(build, identity.backbone, settings, device))
     step = Step(network, objective, settings, processes)
-    score = dev.scorer(encoder, autocast_dtype(settings.precision, device))
-    run = f"{identity.name}/{identity.seed}"
-    record = recorder(encoder, network, places.probes, run) if places.probes else None
+    score = dev.scorer(encoder, step.autocast)
+    record = recorder(encoder, network, places.probes, f"{identity.name}/{identity.seed}")
     processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
     collate = collator(tokens, identity.data.pad_id, settings.max_length, device)
     steps = identity.steps
-    key = run_key({**identity.as_dict(), "dev": dev.version, "processes": processes.count})
+    machine = {"processes": processes.count, "precision": step.precision}
+    key = run_key({**identity.as_dict(), "dev": dev.version, **machine})
     checkpoints = Checkpoints(places.checkpoints, key)
     last = processes.from_first(checkpoints.last)
     progress = resume(last, network, step.optimizer, processes.rank)
@@ -78,8 +78,7 @@ def train(
 
     def evaluated(random: list[RandomState]) -> dict[str, float]:
         row = monitor.read(progress) | {"dev_spearman": score()}
-        if record is not None:
-            record(progress.step)
+        record(progress.step)
         if progress.add(row):
             checkpoints.save_best(encoder.model)
         checkpoints.save(progress, network, step.optimizer, random)
@@ -90,17 +89,19 @@ def train(
         return processes.from_first(partial(evaluated, random))
 
     def finish() -> None:
-        hardware = processes.describe(device)
+        execution = step.execution._asdict()
+        taken = {"hardware": processes.describe(device), "training": execution}
         with ExitStack() as written:  # all of it appears whole, after the tables, or not at all
             for place, keep in places.encoders(settings.keep).items():
                 if keep == "best":
                     checkpoints.load_best(encoder.model)
                 folder = written.enter_context(replacing(place))
                 encoder.save(folder)
-                write_record(folder, identity, keep, progress, hardware)
+                write_record(folder, identity, keep, progress, taken)
             dynamics = as_csv(progress.dynamics, DYNAMICS)
             write_together({places.curve: as_csv(progress.rows), places.dynamics: dynamics})
         checkpoints.remove()
+        print(f"{identity.name}-{identity.seed}: {step.execution.sentence()}", flush=True)
 
     # The backbone's score is where every curve begins.
     report(progress.step, steps, evaluate() if progress.step == 0 else None)

@@ -73,7 +73,7 @@ class TrainParams(Settings):
     head: HeadKind
     head_std: float | None = Field(gt=0, description="standard deviation")
     freeze_embeddings: bool
-    precision: Literal["auto", "bf16", "fp32"]
+    precision: Literal["auto", "bf16", "tf32", "fp32"]
     compile: Compile
     chunk_size: int | None = Field(ge=1, description="sentences a pass")
     device: str

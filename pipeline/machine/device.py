@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from typing import Literal, cast
 
 import torch
 from torch import Tensor
@@ -13,13 +14,15 @@ from pipeline.machine.cores import usable_cores
 from pipeline.machine.errors import InputError
 
 RandomState = Mapping[str, Tensor]
+Precision = Literal["bf16", "tf32", "fp32"]
 NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
 def resolve(device: str) -> torch.device:
     """`auto` takes CUDA, then Apple's MPS, then the CPU; anything else is taken at its word.
 
-    On a CPU, torch is kept from starting more threads than a container's quota has cores for.
+    On a CPU, torch is kept from starting more threads than a container's quota has cores for. A GPU
+    with a number becomes the current one: Triton and CUDA graphs run there.
 
     Raises:
         InputError: the device is unknown or not there.
@@ -27,6 +30,8 @@ def resolve(device: str) -> torch.device:
     chosen = _chosen(device)
     if chosen.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(min(torch.get_num_threads(), usable_cores()))
+    if chosen.type == "cuda" and chosen.index is not None:
+        torch.cuda.set_device(chosen)
     return chosen
 
 
@@ -52,14 +57,36 @@ def _refusal(device: str, reason: str) -> InputError:
     )
 
 
-def autocast_dtype(precision: str, device: torch.device) -> torch.dtype | None:
-    """The dtype for autocast, or None for full float32.
+def taken_precision(precision: str, device: torch.device) -> Precision:
+    """The precision of matrix products: `auto` takes bf16 where the hardware has it, else fp32.
 
-    `auto` takes bf16 where the hardware multiplies it natively, `bf16` insists, `fp32` declines.
+    Raises:
+        InputError: `tf32`, but the device has none.
     """
-    if precision == "fp32":
-        return None
-    return torch.bfloat16 if precision == "bf16" or _has_bf16(device) else None
+    if precision == "auto":
+        return "bf16" if _has_bf16(device) else "fp32"
+    if precision == "tf32" and not _has_tf32(device):
+        raise InputError(
+            f"train.precision: tf32, but {describe(device)} has none (NVIDIA GPUs have it from "
+            "Ampere on); set auto, bf16 or fp32."
+        )
+    return cast("Precision", precision)
+
+
+def autocast_dtype(precision: str, device: torch.device) -> torch.dtype | None:
+    """The dtype for autocast, or None for float32 (tf32 is float32 with shorter products)."""
+    return torch.bfloat16 if taken_precision(precision, device) == "bf16" else None
+
+
+def multiply_in(precision: Precision, device: torch.device) -> None:
+    """Let a GPU multiply float32 matrices in tf32, or in full float32 whatever was set before."""
+    if device.type == "cuda":
+        products = "tf32" if precision == "tf32" else "ieee"
+        torch.backends.cuda.matmul.fp32_precision = products
+
+
+def _has_tf32(device: torch.device) -> bool:
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
 
 
 def _has_bf16(device: torch.device) -> bool:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sysconfig
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
@@ -19,10 +23,13 @@ if TYPE_CHECKING:
 
 # More than there are: seven lengths up to 512 tokens, and two numbers of rows.
 _SHAPES = 32
+_EAGER = "train.compile: auto trains without compiling, which is slower on a GPU:"
 
 
 def compiles(asked: Compile, device: torch.device) -> bool:
     """Whether to compile: `auto` does on CUDA, where launching kernels one by one is what costs.
+
+    Where `auto` would, but what compiles for the device is missing, a warning says so.
 
     Raises:
         InputError: `on`, but what compiles for the device is missing.
@@ -34,17 +41,39 @@ def compiles(asked: Compile, device: torch.device) -> bool:
         raise InputError(
             f"train.compile: on, but {missing}; install it, or set auto, which goes without."
         )
+    if missing:
+        warnings.warn(f"{_EAGER} {missing}.", stacklevel=2)
     return not missing
+
+
+def failed_to_compile(error: Exception) -> bool:
+    """Whether it is the compiler's error, and not one of what was compiled."""
+    from torch._dynamo.exc import TorchDynamoException  # noqa: PLC0415 - takes a second to import
+
+    return isinstance(error, TorchDynamoException)
+
+
+def warn_eager(error: Exception) -> None:
+    """Say that a step which could not be compiled is taken eagerly, and why."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    warnings.warn(f"{_EAGER} the compiler failed ({reason}).", stacklevel=2)
 
 
 def _missing(device: torch.device) -> str:
     """What torch.compile lacks here; empty if nothing."""
-    if device.type == "cuda":
-        from torch.utils._triton import has_triton  # noqa: PLC0415 - has no public name
+    if device.type != "cuda":
+        found = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
+        return "" if found else "there is no C++ compiler on the PATH"
+    from torch.utils._triton import has_triton  # noqa: PLC0415 - has no public name
 
-        return "" if has_triton() else "Triton is not installed"
-    found = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
-    return "" if found else "there is no C++ compiler on the PATH"
+    if not has_triton():
+        return "Triton is not installed"
+    # Triton builds the part of its launcher that Python calls.
+    compilers = (os.environ.get("CC"), "cc", "gcc", "clang")
+    if not any(name and shutil.which(name) for name in compilers):
+        return "there is no C compiler on the PATH"
+    header = Path(sysconfig.get_path("include")) / "Python.h"
+    return "" if header.is_file() else f"{header} is not there (Debian's python3-dev has it)"
 
 
 def compiled(function: Callable[..., Tensor], *, graphs: bool) -> Callable[..., Tensor]:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
+from torch.nn.attention import SDPBackend
+from transformers import BertModel, PreTrainedModel, RobertaModel
 
 from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
 from pipeline.data.batches import rounded_up
@@ -36,6 +37,8 @@ class TrainingNetwork(nn.Module):
         self.head = head
         self.embed: Callable[[Tensor, Tensor], Tensor] = self.whole_batch
         self.few_lengths = False
+        sdpa = encoder.model.config._attn_implementation == "sdpa"  # noqa: SLF001 - no other name
+        self._own_mask = sdpa and isinstance(encoder.model, BertModel | RobertaModel)
 
     @property
     def device(self) -> torch.device:
@@ -50,9 +53,18 @@ class TrainingNetwork(nn.Module):
 
     def whole_batch(self, ids: Tensor, mask: Tensor) -> Tensor:
         """The same in one pass."""
-        hidden = self.transformer(input_ids=ids, attention_mask=mask).last_hidden_state
+        attended = attention_mask(mask) if self._own_mask and ids.device.type != "cpu" else mask
+        hidden = self.transformer(input_ids=ids, attention_mask=attended).last_hidden_state
         embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
         return embeddings
+
+
+def attention_mask(mask: Tensor) -> Tensor:
+    """(N, L) -> (N, 1, 1, L) of truth values, as attention takes it.
+
+    Of a mask (N, L) transformers would ask the device whether it is full, and wait for the answer.
+    """
+    return mask[:, None, None].bool()
 
 
 def _in_length_groups(
@@ -93,9 +105,30 @@ def build(
 
 
 def attend_with_dropout(model: PreTrainedModel) -> None:
-    """Choose what is fast with dropout: on a CPU the fused kernel takes a detour then."""
+    """Choose what is right and fast with dropout.
+
+    On a CPU the fused kernel takes a detour then. On CUDA some of cuDNN's kernels round the rate of
+    dropout to sixteenths, and cuDNN is what torch prefers on Hopper.
+    """
     if model.device.type == "cpu":
         model.set_attn_implementation("eager")
+    if model.device.type == "cuda":
+        torch.backends.cuda.enable_cudnn_sdp(enabled=False)
+
+
+def taken_attention(model: PreTrainedModel, autocast: torch.dtype | None) -> str:
+    """The attention of training, for records: `eager`, or which of its kernels torch takes."""
+    config = model.config
+    name = str(config._attn_implementation)  # noqa: SLF001 - has no other name
+    heads = getattr(config, "num_attention_heads", None)
+    if name != "sdpa" or not heads:
+        return name
+    states = torch.empty(
+        (2, heads, 32, config.hidden_size // heads), dtype=autocast, device=model.device
+    )
+    mask = torch.ones((2, 1, 1, 32), dtype=torch.bool, device=model.device)
+    choice = torch._fused_sdp_choice(states, states, states, mask, 0.1)  # noqa: SLF001
+    return f"sdpa, {SDPBackend(choice).name.lower()}"
 
 
 def make_head(kind: HeadKind, width: int, std: float | None, initializer_range: float) -> nn.Module:

@@ -17,16 +17,19 @@ _SEED = 0
 
 
 def recorder(
-    encoder: SentenceEncoder, network: TrainingNetwork, folder: Path, run: str
+    encoder: SentenceEncoder, network: TrainingNetwork, folder: Path | None, run: str
 ) -> Callable[[int], None]:
     """What writes the embeddings of `folder`/sentences.txt to `folder`/`run`/<step>.npy.
 
     They are float16 (3, sentences, D): the two views as the objective sees them, under dropout and
     through the head, and what the encoder gives its users. The run's random state does not move.
+    Without a folder nothing is written.
 
     Raises:
         InputError: the sentences cannot be read, or a line is blank.
     """
+    if folder is None:
+        return lambda _: None
     path = folder / "sentences.txt"
     try:
         sentences = path.read_text(encoding="utf-8").splitlines()

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # What one process does while the others wait (evaluating, writing) may take as long as it needs;
 # torchrun itself ends all when one has died.
 _PATIENCE = timedelta(days=2)
+# Embeddings and gradients are exchanged by processes that compute side by side: one that waits
+# for longer has lost another one, or its network.
+_EXCHANGE = timedelta(minutes=10)
 
 T = TypeVar("T")
 
@@ -183,10 +186,17 @@ def joining() -> Iterator[Processes]:
     if count == 1:
         yield ALONE
         return
-    backends = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
-    dist.init_process_group(backends, timeout=_PATIENCE)
-    try:
-        control = dist.new_group(backend="gloo", timeout=_PATIENCE)
-        yield Processes(dist.get_rank(), count, int(os.environ["LOCAL_RANK"]), control)
-    finally:
-        dist.destroy_process_group()
+    local_rank = int(os.environ["LOCAL_RANK"])
+    backends, gpu = "gloo", None
+    if torch.cuda.is_available():
+        backends = "cpu:gloo,cuda:nccl"
+        # With a device NCCL connects now and not in the first exchange. Not where a process has
+        # no GPU, which `device` refuses: the others would wait for it.
+        enough = int(os.environ["LOCAL_WORLD_SIZE"]) <= torch.cuda.device_count()
+        gpu = torch.device("cuda", local_rank) if enough else None
+    dist.init_process_group(backends, timeout=_EXCHANGE, device_id=gpu)
+    control = dist.new_group(backend="gloo", timeout=_PATIENCE)
+    yield Processes(dist.get_rank(), count, local_rank, control)
+    # Not after an error: NCCL would wait for exchanges that the others may never come to, and
+    # torchrun ends them once this process has left.
+    dist.destroy_process_group()

@@ -12,9 +12,17 @@ import torch
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from pipeline.machine.device import autocast_dtype
-from pipeline.training.compilation import compiled, compiles
+from pipeline.machine.device import (
+    Precision,
+    autocast_dtype,
+    multiply_in,
+    random_state,
+    set_random_state,
+    taken_precision,
+)
+from pipeline.training.compilation import compiled, compiles, failed_to_compile, warn_eager
 from pipeline.training.gradient_cache import backward_in_parts, in_parts
+from pipeline.training.network import taken_attention
 from pipeline.training.processes import without_exchange
 
 if TYPE_CHECKING:
@@ -32,11 +40,28 @@ class Outcome(NamedTuple):
     loss: Tensor
 
 
+class Execution(NamedTuple):
+    """What was taken where settings say `auto`, and what no setting names."""
+
+    precision: Precision
+    compile: str  # on or off
+    cuda_graphs: bool
+    attention: str  # see `taken_attention`
+
+    def sentence(self) -> str:
+        """In words, without a name in front."""
+        compiled = "compiled" if self.compile == "on" else "not compiled"
+        graphs = " and replayed as CUDA graphs" if self.cuda_graphs else ""
+        return f"{self.precision}, {compiled}{graphs}, attention {self.attention}."
+
+
 class Step:
     """Trains a network by one batch a call.
 
     Attributes:
         optimizer: AdamW over what is trained; its state belongs to checkpoints.
+        precision: of matrix products, as it was taken.
+        autocast: the dtype for autocast; None is full float32.
     """
 
     def __init__(
@@ -55,9 +80,15 @@ class Step:
         self._device, self._processes = device, processes
         self._clip, self._rate = settings.gradient_clip, settings.learning_rate
         self._part = settings.chunk_size
-        self._autocast = autocast_dtype(settings.precision, device)
-        self._loss = objective.loss
+        self.precision = taken_precision(settings.precision, device)
+        multiply_in(self.precision, device)
+        self.autocast = autocast_dtype(settings.precision, device)
+        self._plain, self._loss = network, objective.loss
+        self._eager = (network.whole_batch, objective.loss)
         self._compiled = compiles(settings.compile, device)
+        # Several processes exchange embeddings in a step, so that one cannot repeat it alone.
+        self._may_fail = settings.compile == "auto" and processes.count == 1
+        self._shapes: set[torch.Size] = set()  # that were trained on: each is a program
         # A graph's memory is written anew by the next replay: gradients that wait there for
         # others, of further parts or processes, would be lost.
         alone = self._part is None and processes.count == 1
@@ -75,6 +106,13 @@ class Step:
         )
         self._network = processes.wrapped(network, device)
 
+    @property
+    def execution(self) -> Execution:
+        """How steps are taken; final after the first one, since compiling may fail there."""
+        attention = taken_attention(self._plain.transformer, self.autocast)
+        compiling = "on" if self._compiled else "off"
+        return Execution(self.precision, compiling, self._graphs, attention)
+
     def __call__(self, ids: Tensor, mask: Tensor, lr_scale: float) -> Outcome:
         """Update the weights.
 
@@ -87,11 +125,31 @@ class Step:
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
         for group in self.optimizer.param_groups:
             group["lr"] = self._rate * lr_scale
-        self.optimizer.zero_grad(set_to_none=True)
-        outcome = self._gradient(ids, mask)
+        outcome = self._safely(ids, mask)
         clip_grad_norm_(self._parameters, self._clip)
         self.optimizer.step()
         return outcome
+
+    def _safely(self, ids: Tensor, mask: Tensor) -> Outcome:
+        """The gradient; eagerly from now on if the compiler fails at the first batch of a shape."""
+        self.optimizer.zero_grad(set_to_none=True)
+        if not (self._compiled and self._may_fail) or ids.shape in self._shapes:
+            return self._gradient(ids, mask)
+        random = random_state(self._device)
+        try:
+            outcome = self._gradient(ids, mask)
+        except Exception as error:
+            if not failed_to_compile(error):
+                raise
+            warn_eager(error)
+        else:
+            self._shapes.add(ids.shape)
+            return outcome
+        self._compiled = self._graphs = False
+        self._plain.embed, self._loss = self._eager
+        set_random_state(random, self._device)
+        self.optimizer.zero_grad(set_to_none=True)
+        return self._gradient(ids, mask)
 
     def _gradient(self, ids: Tensor, mask: Tensor) -> Outcome:
         if self._part is None:
@@ -107,7 +165,7 @@ class Step:
         return outcomes[0]
 
     def _embed(self, ids: Tensor, mask: Tensor) -> Tensor:
-        with torch.autocast(self._device.type, self._autocast, enabled=self._autocast is not None):
+        with torch.autocast(self._device.type, self.autocast, enabled=self.autocast is not None):
             embeddings: Tensor = self._network(ids, mask)
         return embeddings
 

@@ -3,10 +3,17 @@
 import pytest
 import torch
 
-from pipeline.machine.device import autocast_dtype, describe, resolve
+from pipeline.machine.device import (
+    Precision,
+    autocast_dtype,
+    describe,
+    multiply_in,
+    resolve,
+    taken_precision,
+)
 from pipeline.machine.errors import InputError
 
-CPU = torch.device("cpu")
+CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
 
 def test_auto_finds_a_device_that_computes() -> None:
@@ -38,6 +45,49 @@ def test_auto_takes_bf16_where_the_hardware_has_it(
 ) -> None:
     monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: native)
     assert autocast_dtype(precision, CPU) == expected
+
+
+@pytest.mark.parametrize(("capability", "there"), [((9, 0), True), ((8, 0), True), ((7, 5), False)])
+def test_tf32_is_taken_where_asked_for_and_there(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], *, there: bool
+) -> None:
+    monkeypatch.setattr("torch.cuda.get_device_capability", lambda _: capability)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda _: "a GPU")
+    if there:
+        assert taken_precision("tf32", CUDA) == "tf32"
+        assert autocast_dtype("tf32", CUDA) is None
+        return
+    with pytest.raises(InputError, match=r"train.precision: tf32, but a GPU has none .*set auto"):
+        taken_precision("tf32", CUDA)
+
+
+def test_tf32_is_refused_on_a_cpu() -> None:
+    with pytest.raises(InputError, match=r"train.precision: tf32, but cpu, .* has none"):
+        taken_precision("tf32", CPU)
+
+
+@pytest.mark.parametrize(
+    ("precision", "products"), [("tf32", "tf32"), ("bf16", "ieee"), ("fp32", "ieee")]
+)
+def test_a_gpu_multiplies_in_full_float32_unless_tf32_is_asked_for(
+    precision: Precision, products: str
+) -> None:
+    before = torch.backends.cuda.matmul.fp32_precision
+    multiply_in(precision, CUDA)
+    taken = torch.backends.cuda.matmul.fp32_precision
+    torch.backends.cuda.matmul.fp32_precision = before
+    assert taken == products
+
+
+@pytest.mark.parametrize(("name", "current"), [("cuda:1", [1]), ("cuda", [])])
+def test_a_gpu_with_a_number_becomes_the_current_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, current: list[int]
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr("torch.empty", lambda *_, **__: None)
+    monkeypatch.setattr("torch.cuda.set_device", lambda device: seen.append(device.index))
+    assert resolve(name) == torch.device(name)
+    assert seen == current
 
 
 def test_hardware_is_named_in_words() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import pytest
 import torch
+from torch._inductor.exc import InductorError
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
@@ -21,6 +22,7 @@ from tests.tiny import WIDTH, change_json
 from tests.training.stub import train_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pipeline.config.schema import Compile
@@ -34,40 +36,95 @@ pytestmark = [
 ]
 
 
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """A machine with all that compiling needs, whatever this one has; the call removes a part."""
+    (tmp_path / "Python.h").touch()
+    there = {"triton", "g++", "gcc"}
+    monkeypatch.setattr("torch.utils._triton.has_triton", lambda: "triton" in there)
+    monkeypatch.setattr("shutil.which", lambda name: name if name in there else None)
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+
+    def remove(part: str) -> None:
+        there.discard(part)
+        (tmp_path / part).unlink(missing_ok=True)
+
+    return remove
+
+
+@pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize(
-    ("asked", "device", "triton", "expected"),
+    ("asked", "device", "expected"),
     [
-        ("auto", CPU, True, False),
-        ("auto", CUDA, True, True),
-        ("auto", CUDA, False, False),
-        ("off", CUDA, True, False),
-        ("on", CUDA, True, True),
-        ("on", CPU, False, True),
+        ("auto", CPU, False),
+        ("auto", CUDA, True),
+        ("off", CUDA, False),
+        ("on", CUDA, True),
+        ("on", CPU, True),
     ],
 )
-def test_auto_compiles_on_cuda_where_it_can(
-    monkeypatch: pytest.MonkeyPatch,
-    asked: Compile,
-    device: torch.device,
-    *,
-    triton: bool,
-    expected: bool,
-) -> None:
-    monkeypatch.setattr("torch.utils._triton.has_triton", lambda: triton)
-    monkeypatch.setattr("shutil.which", lambda name: "/bin/g++" if name == "g++" else None)
+def test_auto_compiles_on_cuda(asked: Compile, device: torch.device, *, expected: bool) -> None:
     assert compiles(asked, device) == expected
 
 
+MISSING = [
+    (CUDA, "triton", "Triton is not installed"),
+    (CUDA, "gcc", "there is no C compiler"),
+    (CUDA, "Python.h", "Python.h is not there .Debian's python3-dev has it."),
+]
+
+
 @pytest.mark.parametrize(
-    ("device", "missing"), [(CUDA, "Triton is not installed"), (CPU, "no C.. compiler")]
+    ("device", "part", "sentence"), [*MISSING, (CPU, "g++", "there is no C.. compiler")]
 )
 def test_on_without_a_compiler_is_refused(
-    monkeypatch: pytest.MonkeyPatch, device: torch.device, missing: str
+    machine: Callable[[str], None], device: torch.device, part: str, sentence: str
 ) -> None:
-    monkeypatch.setattr("torch.utils._triton.has_triton", lambda: False)
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    with pytest.raises(InputError, match=f"train.compile: on, but .*{missing}.* auto"):
+    machine(part)
+    with pytest.raises(InputError, match=f"train.compile: on, but .*{sentence}.* auto"):
         compiles("on", device)
+
+
+@pytest.mark.parametrize(("device", "part", "sentence"), MISSING)
+def test_auto_without_a_compiler_says_so_and_does_without(
+    machine: Callable[[str], None], device: torch.device, part: str, sentence: str
+) -> None:
+    machine(part)
+    with pytest.warns(UserWarning, match=f"auto trains without compiling.*: .*{sentence}"):
+        assert not compiles("auto", device)
+
+
+def test_a_step_that_cannot_be_compiled_is_taken_eagerly(
+    monkeypatch: pytest.MonkeyPatch, tiny_bert: Path
+) -> None:
+    """With the dropout that an eager run draws."""
+
+    def broken(function: Callable[..., torch.Tensor], **_: object) -> Callable[..., torch.Tensor]:
+        def program(*arguments: torch.Tensor) -> torch.Tensor:
+            function(*arguments)
+            raise InductorError(RuntimeError("no room"), torch.get_default_dtype)
+
+        return program
+
+    eager = Step(tiny_network(tiny_bert), OBJECTIVES["vicreg"](), train_settings(), ALONE)
+    monkeypatch.setattr("pipeline.training.step.compiles", lambda *_: True)
+    monkeypatch.setattr("pipeline.training.step.compiled", broken)
+    network, auto = tiny_network(tiny_bert), train_settings(compile="auto")
+    step = Step(network, OBJECTIVES["vicreg"](), auto, ALONE)
+    assert step.execution.compile == "on"
+    batches = [tokens(np.random.default_rng(number)) for number in range(3)]
+    torch.manual_seed(2)
+    expected = [eager(ids, torch.ones_like(ids), 1.0).loss for ids in batches]
+    torch.manual_seed(2)
+    with pytest.warns(UserWarning, match=r"auto trains without compiling.*failed .*no room"):
+        taken = [step(batches[0], torch.ones_like(batches[0]), 1.0).loss]
+    taken += [step(ids, torch.ones_like(ids), 1.0).loss for ids in batches[1:]]
+    assert taken == expected
+    assert step.execution.compile == "off"
+    on = Step(network, OBJECTIVES["vicreg"](), train_settings(compile="on"), ALONE)
+    with pytest.raises(InductorError):
+        on(batches[0], torch.ones_like(batches[0]), 1.0)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, get_args
 
 import pytest
@@ -14,9 +15,12 @@ from pipeline.encoder.folder import Pooling
 from pipeline.machine.errors import InputError
 from pipeline.training.network import (
     TrainingNetwork,
+    attend_with_dropout,
+    attention_mask,
     freeze_embeddings,
     make_head,
     refuse_without_dropout,
+    taken_attention,
 )
 from tests.tiny import WIDTH, change_json
 
@@ -93,6 +97,35 @@ def test_rows_of_like_length_share_a_pass_and_keep_their_places(tiny: Path) -> N
         for one in (encoder.tokenizer([text], return_tensors="pt") for text in texts)
     ]
     torch.testing.assert_close(found, torch.cat(alone))
+
+
+@pytest.mark.parametrize("own_mask", [False, True])
+@torch.no_grad()
+def test_a_mask_that_asks_the_device_nothing_gives_the_same(tiny: Path, *, own_mask: bool) -> None:
+    encoder = SentenceEncoder.load(tiny, "cpu")
+    encoder.model.set_attn_implementation("sdpa")
+    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
+    ids = torch.tensor([[2, 7, 8, 3], [2, 3, 0, 0]])
+    attended = attention_mask(mask) if own_mask else mask
+    hidden = encoder.model(input_ids=ids, attention_mask=attended).last_hidden_state
+    alone = encoder.model(input_ids=ids[1:, :2]).last_hidden_state
+    torch.testing.assert_close(hidden[1, :2], alone[0])
+
+
+def test_training_on_cuda_does_without_cudnns_attention() -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    model = SimpleNamespace(device=torch.device("cuda"))
+    attend_with_dropout(model)  # type: ignore[arg-type]
+    after = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(before)
+    assert not after
+
+
+def test_the_attention_that_is_taken_has_a_name(tiny_bert: Path) -> None:
+    model = SentenceEncoder.load(tiny_bert, "cpu").model
+    assert taken_attention(model, None).startswith("sdpa, ")
+    attend_with_dropout(model)
+    assert taken_attention(model, None) == "eager"
 
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

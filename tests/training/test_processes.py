@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import torch
 
 from pipeline.machine.errors import InputError, OtherProcessError
-from pipeline.training.processes import ALONE, Processes
+from pipeline.training.processes import ALONE, Processes, joining
 from tests.training.stub import CASES, Left, take_steps
 from tests.training.torchrun import torchrun
 
@@ -82,6 +83,50 @@ def test_each_of_several_takes_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> N
     assert str(ALONE.device("auto")) == "auto"
     with pytest.raises(InputError, match=r"process 2 .* no GPU of its own.*--nproc-per-node 2"):
         Processes(2, 3, local_rank=2).device("auto")
+
+
+@pytest.mark.parametrize(("gpus", "bound"), [(0, None), (1, None), (2, "cuda:1"), (8, "cuda:1")])
+def test_joining_exchanges_with_a_short_timeout_and_waits_with_a_long_one(
+    monkeypatch: pytest.MonkeyPatch, gpus: int, bound: str | None
+) -> None:
+    """NCCL is told each process's GPU, unless one of them lacks its own."""
+    group, control, left = start(monkeypatch, gpus)
+    with joining() as processes:
+        assert (processes.rank, processes.count, processes.local_rank) == (1, 2, 1)
+    assert group["backend"] == ("cpu:gloo,cuda:nccl" if gpus else "gloo")
+    assert str(group["device_id"]) == str(bound)
+    assert group["timeout"] == timedelta(minutes=10)
+    assert control == {"backend": "gloo", "timeout": timedelta(days=2)}
+    assert left == [True]
+
+
+def test_a_process_that_fails_leaves_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, left = start(monkeypatch, gpus=2)
+    with pytest.raises(InputError), joining():
+        raise InputError("no")
+    assert left == []
+
+
+def start(
+    monkeypatch: pytest.MonkeyPatch, gpus: int
+) -> tuple[dict[str, Any], dict[str, Any], list[bool]]:
+    """As the second of two processes on a machine with so many GPUs.
+
+    What the two groups are made with comes into the mappings, and the list tells if they were left.
+    """
+    group: dict[str, Any] = {}
+    control: dict[str, Any] = {}
+    left: list[bool] = []
+    for name, value in {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "LOCAL_RANK": 1}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpus > 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: gpus)
+    initialize = "torch.distributed.init_process_group"
+    monkeypatch.setattr(initialize, lambda backend, **more: group.update(backend=backend, **more))
+    monkeypatch.setattr("torch.distributed.new_group", lambda **more: control.update(more))
+    monkeypatch.setattr("torch.distributed.get_rank", lambda: 1)
+    monkeypatch.setattr("torch.distributed.destroy_process_group", lambda: left.append(True))
+    return group, control, left
 
 
 def test_several_draw_apart_and_one_goes_on() -> None:

@@ -13,6 +13,7 @@ from sentence_transformers import SentenceTransformer
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.version import folder_version
+from pipeline.machine.device import taken_precision
 from pipeline.objectives import OBJECTIVES
 from pipeline.train import main
 from pipeline.training.curves import COLUMNS
@@ -214,6 +215,7 @@ class TestRecord:
         assert told["seed"] == 1
         assert told["training"]["learning_rate"] == 1e-3
         assert told["training"]["steps"] == told["steps"] == STEPS
+        assert told["training"]["attention"] == "eager"
         assert told["backbone"] == {
             "source": str(lab.backbone),
             "pooling": "cls",
@@ -224,6 +226,18 @@ class TestRecord:
         assert told["versions"]["torch"] == torch.__version__
         assert told["hardware"].startswith("cpu, ")
         assert [row["step"] for row in told["curve"]] == [0, 1, 2, 4, 6]
+
+    def test_it_says_what_was_taken_where_the_settings_say_auto(
+        self, lab: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        auto = {"train.precision": "auto", "train.compile": "auto", "train.steps": 1}
+        lab.train(tmp_path, changes=auto)
+        training = record(tmp_path)["training"]
+        precision = taken_precision("auto", torch.device("cpu"))
+        taken = {"precision": precision, "compile": "off", "cuda_graphs": False}
+        assert {key: training[key] for key in taken} == taken
+        told = f"info_nce-1: {precision}, not compiled, attention eager."
+        assert told in capsys.readouterr().out.splitlines()
 
     def test_a_revision_of_the_backbone_is_recorded_where_one_is_set(
         self, lab: Lab, tmp_path: Path
