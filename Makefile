@@ -10,7 +10,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 export BENTOML_DO_NOT_TRACK := True
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run repro report serve check chromium test verify format pictures
+.PHONY: help setup run repro report serve check chromium test verify docs mteb format pictures
 
 help:
 	@echo 'make run      set up, train and measure the encoders of params.yaml, then serve them'
@@ -19,6 +19,8 @@ help:
 	@echo 'make serve    serve two encoders that come with Triad, and what is trained'
 	@echo 'make test     set up, lint, check types, run the tests: some seven minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
+	@echo 'make docs     the documentation as a site: build/site/index.html'
+	@echo 'make mteb     seven STS tasks by the package mteb: ENCODER=folder DATA=folder'
 	@echo 'make setup    only create $(VENV) and install the pinned versions'
 	@echo 'make check    ruff and mypy'
 	@echo 'make format   let ruff format and mend what it can'
@@ -29,7 +31,7 @@ setup: $(INSTALLED)
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "Triad needs Python 3.11 or newer, $(PYTHON) is %d.%d: give another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,app,export,ray,anatomy,dev]'
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,app,export,tracing,ray,anatomy,dev]'
 	@touch $@
 
 run: repro
@@ -58,13 +60,37 @@ check: setup
 chromium:
 	@command -v chromium > /dev/null || echo 'Chromium is not installed: the tests of the demo in a browser are skipped (apt-get install chromium).'
 
+# Tools that Triad itself does without have venvs of their own.
+DOCS := .venv-docs
+MTEB := .venv-mteb
+
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 3 --dist loadfile --no-loadscope-reorder
 
 test: check chromium
 	$(PYTEST) -m 'not verify'
 
-verify: check chromium
+verify: check chromium docs $(MTEB)/.installed
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[notebooks]'
 	$(PYTEST)
+
+$(DOCS)/.installed: docs/requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -r $<
+	@touch $@
+
+$(MTEB)/.installed: benchmarks/mteb.txt constraints.txt
+	$(PYTHON) -m venv $(MTEB)
+	$(MTEB)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -r $<
+	@touch $@
+
+ENCODER := encoders/reference/vicreg_modified
+DATA := data/external/senteval
+
+mteb: $(MTEB)/.installed
+	$(MTEB)/bin/python -m benchmarks.mteb_sts --encoder $(ENCODER) --data $(DATA)
+
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 
 pictures: setup
 	$(VENV)/bin/python -m benchmarks.pictures --out results/serving/demo.json --pictures docs/images

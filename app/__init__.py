@@ -4,3 +4,5 @@ from pathlib import Path
 
 # Browsers ask for it at /favicon.ico, which is outside of the page's own path.
 ICON = Path(__file__).with_name("icon.svg")
+# The modules and looks that run in the browser.
+STATIC = Path(__file__).with_name("static")

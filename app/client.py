@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 from urllib.parse import quote
 
 import httpx
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 Cosines = npt.NDArray[np.float64]
+Vectors = npt.NDArray[np.float32]
 Card = dict[str, Any]
 
 _UNKNOWN = {"[UNK]", "<unk>"}
@@ -65,34 +66,13 @@ class Hit(TypedDict):
     document: str
 
 
-class Change(TypedDict):
-    """Each anchor's cosine with another sentence, before and after a step."""
+@dataclass(frozen=True)
+class BothViews:
+    """Embeddings of a batch in both views, (N, D) each, and the names of texts that were cut."""
 
-    before: list[float]
-    after: list[float | None]
-
-
-class Step(TypedDict):
-    """A step against the gradient."""
-
-    size: float
-    positive: Change
-    hardest_negative: Change
-
-
-class Components(TypedDict):
-    """An objective's gradient for N anchors; None is a number that is not finite."""
-
-    objective: str
-    hyperparameters: dict[str, Any]
-    cosines: list[list[float]]
-    own_cosines: list[list[float]]
-    dissipation: list[float | None]
-    weight: list[list[float | None]]
-    pull: list[float | None]
-    ratio: list[float | None]
-    step: Step
-    truncated: list[str]
+    anchor: Vectors
+    positive: Vectors
+    truncated: tuple[str, ...]
 
 
 class Client:
@@ -185,31 +165,30 @@ class Client:
                 for one in answer["data"]
             ]
 
-    def components(
+    def views(
         self,
         model: str,
         anchors: Sequence[str],
         positives: Sequence[str] | None = None,
-        *,
-        objective: str | None = None,
-        hyperparameters: Mapping[str, float | str] | None = None,
         seed: int = 0,
-        step: float = 0.1,
         key: str = "",
-    ) -> Components:
-        """An objective's gradient for a batch: the fields of POST /v1/components."""
+    ) -> BothViews:
+        """The embeddings of a batch: two dropout views of the anchors where no positives are."""
         body = {
             "model": model,
             "anchors": list(anchors),
             "positives": None if positives is None else list(positives),
-            "objective": objective,
-            "hyperparameters": hyperparameters,
             "seed": seed,
-            "step": step,
+            "objective": "info_nce",  # any: only the embeddings of the answer are used
+            "embeddings": True,
         }
         answer = self._send("POST", "/v1/components", body, key)
         with self._understood():
-            return cast("Components", {name: answer[name] for name in Components.__annotations__})
+            given = answer["embeddings"]
+            anchor, positive = (np.array(given[one], np.float32) for one in ("anchor", "positive"))
+            _check(anchor.shape == positive.shape and anchor.ndim == 2)
+            _check(len(anchor) == len(anchors) and bool(np.isfinite([anchor, positive]).all()))
+            return BothViews(anchor, positive, tuple(map(str, answer["truncated"])))
 
     def unknown(self, model: str, texts: Sequence[str], key: str = "") -> tuple[int, int]:
         """How many tokens of texts an encoder does not know, and how many they have."""

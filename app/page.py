@@ -14,8 +14,9 @@ import gradio as gr
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse
+from starlette.staticfiles import StaticFiles
 
-from app import ICON, story
+from app import ICON, STATIC, story
 from app.client import ApiError, Client
 from app.document import TITLE, Document
 from app.shared import Guarded, Newest, Shared, alert
@@ -38,7 +39,6 @@ PANELS = {
 }
 # What a link holds, as static/page.js names it, in the order in which it is given.
 FIELDS = ("first", "second", "a", "b", "matrix", "query", "corpus", "results", "pairs")
-_STATIC = story.STATIC
 _LOOK_AGAIN = 2.0  # seconds between two looks for a service that is down
 _KEEP = 600  # seconds that a file for download stays
 _UPLOAD = "5mb"
@@ -59,8 +59,10 @@ def create_app(api_url: str, root_path: str = "", public_url: str = "") -> fasta
         public_url: where visitors find the service, if not beside the page.
     """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    app: fastapi.FastAPI = gr.mount_gradio_app(
-        fastapi.FastAPI(openapi_url=None),
+    app = fastapi.FastAPI(openapi_url=None)
+    app.mount("/demo/lab", StaticFiles(directory=STATIC))
+    gr.mount_gradio_app(
+        app,
         create_page(Client(api_url)),
         path="/demo",
         root_path=root_path or None,
@@ -70,7 +72,7 @@ def create_app(api_url: str, root_path: str = "", public_url: str = "") -> fasta
         ssr_mode=False,
         enable_monitoring=False,
         theme=THEME,
-        css=(_STATIC / "page.css").read_text(encoding="utf-8"),
+        css=(STATIC / "page.css").read_text(encoding="utf-8"),
         head=_head(public_url),
     )
     app.add_api_route("/favicon.ico", lambda: FileResponse(ICON, media_type="image/svg+xml"))
@@ -86,7 +88,7 @@ def _head(public_url: str) -> str:
         f"window.triadFields = {json.dumps(FIELDS)}; window.triadPanels = {json.dumps([*PANELS])}; "
         f"window.triadApi = {json.dumps(public_url)}; window.triadStory = {data};"
     )
-    scripts = [(_STATIC / name).read_text(encoding="utf-8") for name in ("page.js", "story.js")]
+    scripts = [(STATIC / name).read_text(encoding="utf-8") for name in ("page.js", "story.js")]
     return "".join(
         "<script>{}</script>".format(text.replace("</", "<\\/")) for text in (settings, *scripts)
     )
@@ -134,7 +136,8 @@ def create_page(api: Client) -> gr.Blocks:
                 "pairs", pairs.shown, trigger, queue=True, show_progress="full", concurrency_limit=2
             )
         run = gr.Button("Show", elem_id="run-gradient", elem_classes="unseen")
-        panels["gradient"].on(run.click)
+        for trigger in (run.click, panels["gradient"].submit):
+            _computes("gradient", panels["gradient"].shown, trigger, show_progress="hidden")
         matrix, search = panels["matrix"], panels["search"]
         typed = [
             pair.a,

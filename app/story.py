@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-STATIC = Path(__file__).with_name("static")
+from app import STATIC
+
 FILE = STATIC / "story.json"
 
 _OBJECTIVES = ("vicreg", "vicreg_modified")

@@ -1,23 +1,19 @@
 """What benchmarks share: spreads over rounds, tables, the sample, the machine, their options."""
 
-from __future__ import annotations
-
+import argparse
 import json
 import lzma
 import sys
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pipeline.machine import stage
 from pipeline.machine.cores import processor, usable_cores
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Iterable, Mapping, Sequence
 
 ROOT = Path(__file__).parents[1]
 

@@ -8,8 +8,6 @@ The variable LOAD names a folder whose load.json says what to send; what came ba
 answers.json beside it.
 """
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json

@@ -10,27 +10,21 @@ ready_ms        to the first pair's cosines of both encoders
 answer_ms       from a click on Compare until both cosines have changed
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from app import sample
 from benchmarks.common import machine, spread
 from benchmarks.servers import triad
 from pipeline.machine import stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from playwright.sync_api import Browser, Page
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 SETTLED = 3000  # milliseconds after which charts are drawn and nothing moves

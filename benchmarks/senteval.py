@@ -8,16 +8,15 @@ equal, but for rounding: --double computes in float64, where all are. Exit statu
 float64, or ours is not 10 times as fast.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
 
 from benchmarks import common
@@ -25,13 +24,9 @@ from benchmarks.common import ROOT, ratios, say, shown, spread
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.results.layout import markdown_table
 from pipeline.senteval.classifier import SETTINGS, classify
+from pipeline.senteval.softmax import Setting
 from pipeline.senteval.tasks import TRANSFER_TASKS, read_transfer
 from pipeline.senteval.transfer import transfer_features
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from pipeline.senteval.softmax import Setting
 
 LEAST = 10.0  # times as fast as the plain protocol
 

@@ -24,8 +24,6 @@ locust and infinity-emb have environments of their own (infinity needs older pac
     infinity/bin/pip install 'infinity-emb[server,torch]==0.0.78' 'torch==2.13.0' 'transformers<5'
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import itertools

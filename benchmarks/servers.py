@@ -1,7 +1,5 @@
 """Servers as processes of this machine, and locust's clients that ask them."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json
@@ -11,18 +9,16 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import STDOUT, Popen
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import httpx
 import psutil  # type: ignore[import-untyped]
 import yaml
 
 from benchmarks.common import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 HOST = "127.0.0.1"
 _READY = 300.0  # seconds within which a server must be ready

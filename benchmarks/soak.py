@@ -11,8 +11,6 @@ second; its growth is that of the straight line nearest to the last half. Exit s
 is no.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -20,7 +18,8 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from subprocess import Popen
+from typing import Any
 
 import httpx
 import numpy as np
@@ -28,9 +27,6 @@ import numpy as np
 from benchmarks import common
 from benchmarks.servers import Server, answers_of, minilm, start_clients, triad
 from pipeline.results.layout import markdown_table
-
-if TYPE_CHECKING:
-    from subprocess import Popen
 
 AGREEMENT = 0.9999  # least cosine of a vector with encode's
 GROWTH = 0.01  # share by which memory may grow over the last half

@@ -21,15 +21,14 @@ sentences, each timed by itself, forward and backward. Times mean nothing beside
 run or machine.
 """
 
-from __future__ import annotations
-
 import importlib
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -55,18 +54,14 @@ from pipeline.training.network import build
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Batches = list[np.ndarray]  # indices of sentences
-    Contestant = Callable[[Batches], float]  # trains on them; seconds of wall time
+Batches = list[np.ndarray]  # indices of sentences
+Contestant = Callable[[Batches], float]  # trains on them; seconds of wall time
 
 EMBEDDED = ROOT / "backbones" / "bert-mini-wiki"
 LENGTH = 32  # tokens that sentences are cut to
 SEED = 42
 TEMPERATURE = 0.05
 OVERHEADS_BATCH = 512
-DEFAULTS = {"cuda": (128, 20, 50), "cpu": (64, 4, 5)}  # sentences a step, steps, calls
 IN_WORDS = {
     "ours": "ours",
     "loop": "plain loop",

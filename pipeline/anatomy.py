@@ -7,10 +7,8 @@ Without a name, all losses of docs/anatomy.md are taken apart. A table is printe
 each loss's numbers as JSON and three pictures: dissipation, hardest share and ratio over angles.
 """
 
-from __future__ import annotations
-
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -19,17 +17,13 @@ from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_together
 from pipeline.machine.stage import parser, run_stage
-from pipeline.paper.figure import as_json, write_figures
 from pipeline.results.layout import rounded
 from pipeline.xray.catalogue import CATALOGUE, find
-from pipeline.xray.figures import figures
 from pipeline.xray.sweep import COUNT, STAGES, Batch, examine
 from pipeline.xray.tables import content, table
 
-if TYPE_CHECKING:
-    import argparse
-
 SAMPLE = "data/sample/wiki.txt.xz"
+DRAWS = "draws pictures; install what it needs with: pip install 'triad-encoders[pipeline]'"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -63,6 +57,11 @@ def _run(options: argparse.Namespace) -> None:
             )
     if options.out is None:
         return
+    try:
+        from pipeline.paper.figure import as_json, write_figures  # noqa: PLC0415
+        from pipeline.xray.figures import figures  # noqa: PLC0415
+    except ImportError as error:
+        raise InputError(f"--out: {DRAWS} ({error}).") from error
     write_together(
         {
             options.out / f"{one.name}.json": as_json(rounded(content(one, entries[one.name])))

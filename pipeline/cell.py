@@ -42,6 +42,7 @@ def main(argv: list[str] | None = None) -> int:
     add("--runs", type=Path, required=True, help="folder of the cells")
     add("--models", type=Path, default=Path("study"), help="folder of the encoders (study)")
     add("--prepared", type=Path, default=Path("data/study"), help="made if it is not there")
+    add("--probes", type=Path, help="folder of sentences to record, as for pipeline.train")
     add("--transfer", action="store_true", help="evaluate the last step on transfer tasks too")
     more = "as for `dvc exp run`: profile=..., or a setting of params.yaml; several times"
     add("-S", "--set-param", action="append", default=[], metavar="KEY=VALUE", help=more)
@@ -74,6 +75,7 @@ def commands(options: argparse.Namespace, params: Params, place: Path) -> list[l
     train += ["--seed", options.seed, "--prepared", options.prepared, "--model", model / "last"]
     train += ["--best", model / "best", "--curve", out / "curves" / f"{cell}.csv"]
     train += ["--dynamics", out / "dynamics" / f"{cell}.csv", "--checkpoints", model / "unfinished"]
+    train += ["--probes", options.probes] if options.probes else []
     settings = analysis.measure
     measure: list[object] = ["pipeline.measure", "--encoder", model / "last"]
     measure += ["--prepared", options.prepared, "--batch-size", analysis.batch_size]

@@ -6,14 +6,13 @@ DVC deletes a stage's outputs when it starts, those in git too. This stage comes
 and refuses what they would refuse when they start, so that a wrong setting costs no file.
 """
 
-from __future__ import annotations
-
+import argparse
 import shlex
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.config import load as config
+from pipeline.config.schema import Params
 from pipeline.data.sentences import choose_held_out
 from pipeline.data.sentences import read as read_corpus
 from pipeline.data.tokenizing import load_tokenizer
@@ -25,11 +24,6 @@ from pipeline.senteval.graded_pairs import read_dev
 from pipeline.senteval.tasks import read as read_tasks
 from pipeline.training.compilation import compiles
 from pipeline.training.network import build
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pipeline.config.schema import Params
 
 
 def check(params: Params) -> None:

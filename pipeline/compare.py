@@ -6,22 +6,17 @@ Each half, STS and transfer, is compared where the metrics hold it. Writes compa
 comparison.json, curves.json, curves.svg and curves.png. Equal inputs give equal bytes.
 """
 
-from __future__ import annotations
-
-import json
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.machine.files import write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.results.curves import draw, read_curves, rows_for_dvc
 from pipeline.results.figures import FORMATS, image
+from pipeline.results.layout import json_bytes
 from pipeline.results.numbers import differences, in_order
 from pipeline.results.runs import read_runs
 from pipeline.results.tables import as_json, as_markdown
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -38,8 +33,8 @@ def _run(options: argparse.Namespace) -> None:
     table, figure = as_markdown(runs, curves, compared, bootstrap), draw(curves)
     contents = {
         "comparison.md": table.encode(),
-        "comparison.json": _json(as_json(runs, curves, compared, bootstrap)),
-        "curves.json": _json(rows_for_dvc(curves)),
+        "comparison.json": json_bytes(as_json(runs, curves, compared, bootstrap)),
+        "curves.json": json_bytes(rows_for_dvc(curves)),
         **{f"curves.{kind}": image(figure, kind) for kind in FORMATS},
     }
     write_together({options.out / name: content for name, content in contents.items()})
@@ -47,11 +42,6 @@ def _run(options: argparse.Namespace) -> None:
     without = [f"{name}-{seed}" for name, seed in encoders if (name, seed) not in curves]
     if without:
         print(f"\nNo curve in {options.curves} for {', '.join(without)}.")
-
-
-def _json(content: object) -> bytes:
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n".encode()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,13 +8,12 @@ included. A run that was stopped resumes after its last finished chunk when the 
 started again; OUTPUT appears when it is whole. Several machines: --ray, see docs/embedding.md.
 """
 
-from __future__ import annotations
-
+import argparse
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 from tqdm import tqdm
@@ -24,16 +23,12 @@ from pipeline.embedding.encoding import Encoding
 from pipeline.embedding.on_ray import check_cluster, encode_on_ray
 from pipeline.embedding.source import Source
 from pipeline.embedding.unfinished import Unfinished, begun, changed_while_read
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError, WriteError
 from pipeline.machine.files import check_writable
 from pipeline.machine.stage import parser, run_stage, whole_number
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pipeline.encoder.encoder import SentenceEncoder
 
 
 def main(argv: list[str] | None = None) -> int:

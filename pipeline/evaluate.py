@@ -6,13 +6,13 @@ The metrics hold nothing that differs between equal runs and are never put into 
 folder. What the tasks are and how they are scored stands in `pipeline.senteval`.
 """
 
-from __future__ import annotations
-
+import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
+import numpy as np
 from rich.console import Console
 from tqdm import tqdm
 
@@ -25,19 +25,11 @@ from pipeline.machine.files import check_apart, check_writable, write_together
 from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import metrics, scores_archive
-from pipeline.senteval.benchmark import measure
+from pipeline.senteval.benchmark import Result, measure
 from pipeline.senteval.classifier import SETTINGS
 from pipeline.senteval.graded_pairs import read_dev, without
 from pipeline.senteval.sts import clusters
-from pipeline.senteval.tasks import read
-
-if TYPE_CHECKING:
-    import argparse
-
-    import numpy as np
-
-    from pipeline.senteval.benchmark import Result
-    from pipeline.senteval.tasks import Tasks
+from pipeline.senteval.tasks import Tasks, read
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -8,8 +8,7 @@ hf://datasets/princeton-nlp/datasets-for-simcse/senteval.tar. Only the folders o
 are taken. The folder appears whole or not at all.
 """
 
-from __future__ import annotations
-
+import argparse
 import gzip
 import lzma
 import shutil
@@ -18,18 +17,12 @@ import zipfile
 import zlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from pipeline.data import hub
 from pipeline.machine.errors import InputError
 from pipeline.machine.stage import parser, run_stage
-from pipeline.senteval.known import check, known_files
+from pipeline.senteval.known import Label, check, known_files
 from pipeline.senteval.tasks import FOLDERS, select
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pipeline.senteval.known import Label
 
 ARCHIVES = {".tar": "tar", ".tar.gz": "gztar", ".tgz": "gztar", ".tar.xz": "xztar", ".zip": "zip"}
 PATHS = [file.path for files in known_files().values() for file in files]
@@ -104,10 +97,7 @@ def _run(options: argparse.Namespace) -> None:
 
 def _located(source: str, revision: str | None) -> Path:
     if "://" in source:
-        try:
-            return hub.fetch(source, revision)
-        except InputError as error:
-            raise InputError(f"source: {source} {error}.") from error
+        return hub.fetch(f"source: {source}", source, revision)
     if revision is not None:
         raise InputError(f"revision: {revision} was given, but {source} is not on the hub.")
     if not Path(source).exists():

@@ -8,27 +8,21 @@ first with the highest dev score of the encoder that is kept (`train.keep`). A c
 experiment of this commit already is not run again, so the same command resumes.
 """
 
-from __future__ import annotations
-
+import argparse
 import hashlib
 import itertools
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.config.compose import compose
+from pipeline.config.schema import Params
 from pipeline.machine.errors import InputError
 from pipeline.machine.stage import parser, run_stage
 from pipeline.objectives import OBJECTIVES
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from pipeline.config.schema import Params
 
 # Li, Zhang & Nie 2024, appendix on the settings.
 RATE = {"batch_size": (64, 128, 256, 512), "learning_rate": (5e-6, 1e-5, 3e-5, 5e-5)}

@@ -7,15 +7,14 @@ Any encoder that was trained on the prepared folder's tokens, and the untrained 
 measured stands in `pipeline.paper.held_out.schema`.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from rich.console import Console
 from rich.progress import track
@@ -35,9 +34,6 @@ from pipeline.paper.held_out.measurements import measure
 from pipeline.paper.held_out.schema import Data, Measurement, Settings
 from pipeline.paper.held_out.views import complete_batches, dropout_views
 from pipeline.training.network import attend_with_dropout, refuse_without_dropout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LARGEST_SEED = 2**32 - 1  # of NumPy's
 

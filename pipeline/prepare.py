@@ -5,23 +5,18 @@
 Writes `train/` and `held_out/` (tokens.py) and `meta.json`. The folder appears whole or not at all.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.config import load as config
+from pipeline.config.schema import BackboneParams, CorpusParams, TrainParams
 from pipeline.data.prepared import Meta, Report, as_json, histogram
 from pipeline.data.sentences import choose_held_out, read
 from pipeline.data.tokenizing import load_tokenizer, tokenize, vocabulary_size
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import replacing, write_atomically
 from pipeline.machine.stage import parser, run_stage
-
-if TYPE_CHECKING:
-    from pipeline.config.schema import BackboneParams, CorpusParams, TrainParams
 
 
 def main(argv: list[str] | None = None) -> int:

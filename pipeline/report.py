@@ -7,12 +7,11 @@ Figures of the study are drawn here, into `<out>/figures`; those of the simulati
 are.
 """
 
-from __future__ import annotations
-
+import argparse
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipeline.config import load as config
 from pipeline.machine.errors import InputError
@@ -27,9 +26,6 @@ from pipeline.paper.report.study import read_study
 from pipeline.paper.text import words
 from pipeline.results.layout import SPREAD, markdown_table
 from pipeline.results.numbers import STEPS
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def main(argv: list[str] | None = None) -> int:

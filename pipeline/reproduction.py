@@ -6,20 +6,15 @@ Where the cells lie stands in `pipeline.results.reproduction`; `pipeline.cell` r
 Writes reproduction.md, reproduction.json, curves.svg and curves.png. Equal inputs give equal bytes.
 """
 
-from __future__ import annotations
-
-import json
+import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.machine.files import write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.results.curves import draw
 from pipeline.results.figures import FORMATS, image
+from pipeline.results.layout import json_bytes
 from pipeline.results.reproduction import as_numbers, as_text, read
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -38,12 +33,10 @@ def main(argv: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     bootstrap = {"resamples": options.resamples, "seed": options.bootstrap_seed}
     cells = read(options.runs, options.rate, options.baseline, bootstrap)
-    numbers = json.dumps(as_numbers(cells), indent=2, ensure_ascii=False, allow_nan=False)
-    figure = draw(cells.curves)
-    text = as_text(cells)
+    figure, text = draw(cells.curves), as_text(cells)
     contents = {
         "reproduction.md": text.encode(),
-        "reproduction.json": f"{numbers}\n".encode(),
+        "reproduction.json": json_bytes(as_numbers(cells)),
         **{f"curves.{kind}": image(figure, kind) for kind in FORMATS},
     }
     write_together({options.out / name: content for name, content in contents.items()})

@@ -6,26 +6,19 @@ Settings are params.yaml's `analysis.simulation`. Writes dissipation, hardest_sh
 lemma, each as .json, .svg and .png. No data, no model. Equal settings give equal bytes.
 """
 
-from __future__ import annotations
-
+import argparse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pipeline.config.load import load
+from pipeline.config.schema import SimulationParams
 from pipeline.machine.stage import parser, run_stage
+from pipeline.objectives import Objective
 from pipeline.paper import lemma
-from pipeline.paper.figure import write_figures
+from pipeline.paper.figure import Figure, write_figures
 from pipeline.paper.simulation.figures import dissipation_figure, ratio_figure, share_figure
 from pipeline.paper.simulation.lemma_figure import lemma_figure
 from pipeline.paper.simulation.numbers import at_means, hardest_share, mean_dissipation
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping
-
-    from pipeline.config.schema import SimulationParams
-    from pipeline.objectives import Objective
-    from pipeline.paper.figure import Figure
 
 # Random cases of Lemma 1's check, for each step length.
 LEMMA_CASES = 200_000

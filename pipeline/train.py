@@ -28,6 +28,7 @@ from pipeline.training.display import Report, progress_bar, silent
 from pipeline.training.identity import Identity, identify, write_record
 from pipeline.training.network import build
 from pipeline.training.places import Places
+from pipeline.training.probes import recorder
 from pipeline.training.processes import ALONE, Processes, joining
 from pipeline.training.step import Step
 
@@ -63,6 +64,8 @@ def train(
     encoder, network = processes.alike(partial(build, identity.backbone, settings, device))
     step = Step(network, objective, settings, processes)
     score = dev.scorer(encoder, autocast_dtype(settings.precision, device))
+    run = f"{identity.name}/{identity.seed}"
+    record = recorder(encoder, network, places.probes, run) if places.probes else None
     processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
     collate = collator(tokens, identity.data.pad_id, settings.max_length, device)
@@ -75,6 +78,8 @@ def train(
 
     def evaluated(random: list[RandomState]) -> dict[str, float]:
         row = monitor.read(progress) | {"dev_spearman": score()}
+        if record is not None:
+            record(progress.step)
         if progress.add(row):
             checkpoints.save_best(encoder.model)
         checkpoints.save(progress, network, step.optimizer, random)
@@ -127,6 +132,8 @@ def _parser() -> argparse.ArgumentParser:
         options.add_argument(f"--{name}", type=Path, required=True)
     beside = "folder for the best step's encoder too, whatever train.keep says"
     options.add_argument("--best", type=Path, help=beside)
+    probes = "folder with a sentences.txt; each evaluation writes OBJECTIVE/SEED/STEP.npy there"
+    options.add_argument("--probes", type=Path, help=probes)
     for name in REPLACED:
         option = f"--{name.replace('_', '-')}"
         options.add_argument(option, type=whole_number(1), help=f"in place of train.{name}")

@@ -4,14 +4,14 @@ torch is imported on first use: serving needs none. Everything here is slow, so 
 thread. Not here: the request (contract.py) and the route (api/components.py).
 """
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
+from pipeline.machine.settings import check, unknown
 from serve.encoders.cards import training_record
 from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError, invalid
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from pipeline.encoder.encoder import SentenceEncoder
     from pipeline.objectives import Objective
+
+# Losses of others by name, each with its values and its repair, as params.yaml has them.
+Losses = Mapping[str, Mapping[str, Any]]
 
 
 def check_torch() -> None:
@@ -39,13 +42,30 @@ def check_torch() -> None:
         )
 
 
+def list_objectives(losses: Losses) -> list[dict[str, Any]]:
+    """Ours, then those of `losses` whose library is installed, with what may be changed of each."""
+    from pipeline.objectives import OBJECTIVES  # noqa: PLC0415 - brings torch
+
+    ours = {name: (None, one().hyperparameters.model_dump()) for name, one in OBJECTIVES.items()}
+    others = {
+        name: (settings["loss"], changeable(settings))
+        for name, settings in losses.items()
+        if is_installed(settings["loss"].partition(":")[0].partition(".")[0])
+    }
+    return [
+        {"id": name, "object": "objective", "loss": loss, "hyperparameters": values}
+        for name, (loss, values) in (ours | others | ours).items()
+    ]
+
+
 def choose_objective(
-    encoder: ServedEncoder, name: str | None, changes: Mapping[str, Any] | None
+    encoder: ServedEncoder, name: str | None, changes: Mapping[str, Any] | None, losses: Losses
 ) -> tuple[str, "Objective"]:
     """An objective's name and the objective: the encoder's own unless another one is named.
 
     `changes` are hyperparameters that differ from the encoder's record, or from the usual ones
-    where the objective is another than the encoder's.
+    where the objective is another than the encoder's. A record is no reason to import what
+    `losses` does not name: the folder may come from anywhere.
 
     Raises:
         ApiError: 400, for an objective or a hyperparameter that there is not, or a wrong value.
@@ -55,32 +75,81 @@ def choose_objective(
     record = training_record(encoder) or {}
     own = record.get("variant_of") or record.get("objective")
     wanted = name or own
+    known = list(dict.fromkeys([*OBJECTIVES, *losses]))
     if wanted is None:
         raise invalid(
             "objective",
-            f"objective: {encoder.id} was not trained here, so give one of "
-            f"{', '.join(OBJECTIVES)}.",
+            f"objective: {encoder.id} was not trained here, so give one of {', '.join(known)}.",
         )
-    if wanted not in OBJECTIVES:
-        near = difflib.get_close_matches(wanted[:100], OBJECTIVES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+    settings = (record.get("hyperparameters") or {}) if wanted == own else {}
+    loss = settings.get("loss")
+    if wanted in OBJECTIVES:
+        fields: Collection[str] = OBJECTIVES[wanted].hyperparameters.model_fields
+    elif loss in OBJECTIVES or any(loss == one["loss"] for one in losses.values()):
+        fields = changeable(settings)
+    elif wanted in losses:
+        settings = losses[wanted]
+        fields = changeable(settings)
+    elif loss is not None:
         raise invalid(
             "objective",
-            f"objective: unknown objective {wanted[:100]!r}; {hint}Known: {', '.join(OBJECTIVES)}.",
+            f"objective: {encoder.id} was trained with {str(loss)[:100]}, which serve.losses of "
+            f"params.yaml does not name; name it there, or give one of {', '.join(known)}.",
         )
-    recorded = (record.get("hyperparameters") or {}) if wanted == own else {}
-    fields = OBJECTIVES[wanted].hyperparameters.model_fields
+    else:
+        raise invalid("objective", f"objective: {unknown('objective', wanted[:100], known)}")
     for field in changes or {}:
         if field not in fields:
-            known = ", ".join(fields) or "none"
             raise invalid(
                 "hyperparameters",
-                f"hyperparameters: {wanted} has no {field[:100]!r}; it has {known}.",
+                f"hyperparameters: {wanted} has no {field[:100]!r}; it has "
+                f"{', '.join(fields) or 'none'}.",
             )
     try:
-        return wanted, OBJECTIVES[wanted](**{**recorded, **(changes or {})})
-    except (TypeError, ValueError) as error:
-        raise invalid("hyperparameters", f"hyperparameters: {error}") from error
+        if wanted in OBJECTIVES:
+            return wanted, OBJECTIVES[wanted](**{**settings, **(changes or {})})
+        return wanted, _loss_of_others(wanted, settings, changes or {})
+    except Exception as error:  # libraries raise what they like about their values
+        said = str(error).partition("\n")[0][:300].rstrip(".") or type(error).__name__
+        raise invalid("hyperparameters", f"hyperparameters: {said}.") from error
+
+
+def changeable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers and words of a loss of others, and of its repair: `repair.margin` and so on."""
+    from pipeline.objectives.foreign import Repair  # noqa: PLC0415 - brings torch
+
+    repair = settings.get("repair")
+    repairs = {} if repair is None else Repair().model_dump() | repair
+    own = {
+        name: value
+        for name, value in settings.items()
+        if name != "loss" and isinstance(value, int | float | str) and not isinstance(value, bool)
+    }
+    return own | {f"repair.{name}": value for name, value in repairs.items()}
+
+
+def _loss_of_others(
+    name: str, settings: Mapping[str, Any], changes: Mapping[str, Any]
+) -> "Objective":
+    """The objective, with changes as `changeable` names them.
+
+    Raises:
+        ValueError: the loss does not take a value.
+    """
+    from pipeline.objectives.foreign import Foreign, foreign  # noqa: PLC0415 - brings torch
+
+    content = dict(settings)
+    for field, value in changes.items():
+        if field.startswith("repair."):
+            content["repair"] = {**content["repair"], field.removeprefix("repair."): value}
+        elif isinstance(value, str) != isinstance(content[field], str):
+            kind = "a word" if isinstance(content[field], str) else "a number"
+            raise ValueError(f"{name}.{field}: expected {kind}, got {value!r}.")
+        else:
+            content[field] = value
+    if problems := check(Foreign, content, name):
+        raise ValueError(" ".join(problems))
+    return foreign(name, content)
 
 
 def dropout_views(

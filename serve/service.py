@@ -32,6 +32,7 @@ from serve import settings
 from serve.api.connections import Connection
 from serve.api.contract import CompareRequest, EncodeRequest, check
 from serve.installed import is_installed
+from serve.tracing import traced
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -100,7 +101,7 @@ class TriadService:
         if server is None or not callable(close):  # the service is used without a server
             return
         config = server.config
-        config.loaded_app = ProxyHeadersMiddleware(api, config.forwarded_allow_ips)
+        config.loaded_app = traced(ProxyHeadersMiddleware(api, config.forwarded_allow_ips))
         config.http_protocol_class = Connection
         config.timeout_keep_alive = _KEEP_ALIVE
         config.timeout_graceful_shutdown = params.stop_seconds

@@ -7,7 +7,7 @@ nor checks.
 import ipaddress
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -34,6 +34,17 @@ def _ids_and_folders(encoders: object) -> object:
     if wrong:
         raise ValueError(*wrong)
     return encoders
+
+
+def _losses(losses: object) -> object:
+    wrong = [
+        f"{name!r}: {given!r} must be a mapping with a loss, module:Class."
+        for name, given in (losses.items() if isinstance(losses, Mapping) else ())
+        if not isinstance(given, Mapping) or ":" not in str(given.get("loss"))
+    ]
+    if wrong:
+        raise ValueError(*wrong)
+    return losses
 
 
 def _prefix(path: str) -> str:
@@ -75,6 +86,7 @@ class ServeParams(Settings):
         exported: folder that keeps exported graphs, one folder an encoder's version.
         metrics: folder of the pipeline's metrics, joined to encoders by version.
         results: the pipeline's comparison table.
+        losses: losses of others that may be taken apart, as section `objectives` writes them.
         backend: `auto`, or the only one to use.
         threads: threads that compute; null: the cores that the process may use.
         batch_tokens: tokens of a batch, padding included.
@@ -90,6 +102,7 @@ class ServeParams(Settings):
     exported: str
     metrics: str
     results: str
+    losses: Annotated[Mapping[str, Mapping[str, Any]], BeforeValidator(_losses)]
     backend: BackendChoice
     threads: int | None = Field(ge=1, description="threads")
     batch_tokens: int = Field(ge=16, description="tokens")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiny import write_bert, write_roberta
+from tests.tiny import Refused, write_bert, write_roberta
 
 # Files that start services, pipelines, clusters and processes. Those that take longest come first,
 # so that no process of pytest-xdist is left alone with one.
@@ -24,6 +24,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
 
     items.sort(key=place)
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    """The one sentence of a command that ended with status 1; it says nothing else."""
+
+    def sentence(status: int) -> str:
+        said = capsys.readouterr()
+        assert (status, said.out, said.err.count("\n")) == (1, "", 1)
+        return said.err
+
+    return sentence
 
 
 @pytest.fixture(scope="session")

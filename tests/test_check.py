@@ -1,16 +1,12 @@
 """What a stage would refuse is refused before any stage starts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.check import main
 from tests.tiny import SAMPLE, write_params
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def check(folder: Path, backbone: Path, **changes: Any) -> int:

@@ -1,7 +1,5 @@
 """The evaluate stage: what it writes, that equal runs write equal bytes, what it refuses."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ import pytest
 
 from pipeline.encoder.version import folder_version
 from pipeline.evaluate import main
-from tests.tiny import BERT_MINI, SAMPLE
+from tests.tiny import BERT_MINI, SAMPLE, Refused
 
 
 def run(*more: str, out: Path, encoder: Path = BERT_MINI, data: Path = SAMPLE) -> int:
@@ -83,17 +81,15 @@ def test_a_pretrained_backbone_beats_chance_on_the_sample_and_the_terminal_shows
 def test_what_cannot_be_measured_is_one_sentence_and_leaves_no_file(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    refused: Refused,
     options: list[str],
     changes: dict[str, Any],
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     usual: dict[str, Any] = {"out": "out.json", "encoder": BERT_MINI, "data": SAMPLE}
-    assert run(*options, **{key: Path(path) for key, path in (usual | changes).items()}) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("evaluate: ")
-    assert captured.err.count("\n") == 1
-    assert message in captured.err
+    paths = {key: Path(path) for key, path in (usual | changes).items()}
+    sentence = refused(run(*options, **paths))
+    assert sentence.startswith("evaluate: ")
+    assert message in sentence
     assert list(tmp_path.iterdir()) == []

@@ -1,12 +1,11 @@
 """Bringing the data in: what is taken, what is refused, and that nothing half-written is left."""
 
-from __future__ import annotations
-
 import io
 import stat
 import tarfile
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +13,7 @@ from pipeline.fetch import ARCHIVES, fetch, main
 from pipeline.machine.errors import InputError
 from pipeline.senteval.known import SIMCSE
 from tests.real import REAL, SAMPLE, needs_real_data
-from tests.tiny import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from tests.tiny import Refused, contents
 
 TASKS = {
     name: content for name, content in contents(SAMPLE).items() if name.startswith(("MR", "TREC"))
@@ -55,7 +50,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "external" / "senteval"
 
 
-def refused(source: Path | str, out: Path, message: str) -> None:
+def refuses(source: Path | str, out: Path, message: str) -> None:
     """With one sentence, and leaving nothing."""
     with pytest.raises(InputError, match=message):
         fetch(str(source), out)
@@ -141,13 +136,13 @@ def test_unsafe_paths_and_links_in_a_zip_file_reach_nothing(tmp_path: Path, out:
 def test_a_tar_file_that_reaches_out_of_itself(
     member: tarfile.TarInfo, said: str, tmp_path: Path, out: Path
 ) -> None:
-    refused(pack(tmp_path / "a.tar", TASKS, member), out, said)
+    refuses(pack(tmp_path / "a.tar", TASKS, member), out, said)
 
 
 def test_a_task_whose_file_is_a_link_to_none(tmp_path: Path, out: Path) -> None:
     files = {name: content for name, content in TASKS.items() if "neg" not in name}
     path = pack(tmp_path / "a.tar", files, link("MR/rt-polarity.neg", "absent"))
-    refused(path, out, r"MR/rt-polarity\.neg is missing")
+    refuses(path, out, r"MR/rt-polarity\.neg is missing")
 
 
 def test_a_zip_file_with_a_password(tmp_path: Path, out: Path) -> None:
@@ -156,7 +151,7 @@ def test_a_zip_file_with_a_password(tmp_path: Path, out: Path) -> None:
     for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(header) + flags] |= 1
     path.write_bytes(content)
-    refused(path, out, r"a\.zip needs a password; give an archive without one")
+    refuses(path, out, r"a\.zip needs a password; give an archive without one")
 
 
 @pytest.mark.parametrize("suffix", ARCHIVES)
@@ -164,33 +159,33 @@ def test_an_archive_that_was_cut_short(suffix: str, tmp_path: Path, out: Path) -
     path = pack(tmp_path / f"archive{suffix}", TASKS)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    refused(path, out, rf"source: .*archive{suffix} is damaged or cut short \(.*\); fetch it again")
+    refuses(path, out, rf"source: .*archive{suffix} is damaged or cut short \(.*\); fetch it again")
 
 
 def test_an_archive_or_a_folder_without_a_task(tmp_path: Path, out: Path) -> None:
     said = "holds none of the fourteen tasks; it must have files such as STS/"
-    refused(pack(tmp_path / "a.tar", {"README": b"x"}), out, said)
-    refused(out.parent, out, said)
+    refuses(pack(tmp_path / "a.tar", {"README": b"x"}), out, said)
+    refuses(out.parent, out, said)
 
 
 def test_an_archive_with_the_tasks_twice(tmp_path: Path, out: Path) -> None:
     files = {f"{place}/{name}": b"x\n" for place in ("a", "b") for name in TASKS}
-    refused(pack(tmp_path / "x.tar", files), out, r"tasks in several places \(a/, b/\); unpack it")
+    refuses(pack(tmp_path / "x.tar", files), out, r"tasks in several places \(a/, b/\); unpack it")
 
 
 def test_a_task_that_lacks_a_file_or_has_an_empty_one(tmp_path: Path, out: Path) -> None:
     """The message names the source, not the place where it was unpacked."""
     empty = TASKS | {"MR/rt-polarity.neg": b""}
-    refused(pack(tmp_path / "a.tar", empty), out, r"^\S*a\.tar/MR/rt-polarity\.neg was cut short")
+    refuses(pack(tmp_path / "a.tar", empty), out, r"^\S*a\.tar/MR/rt-polarity\.neg was cut short")
     lacking = {name: content for name, content in TASKS.items() if not name.endswith("neg")}
-    refused(pack(tmp_path / "b.tar", lacking), out, r"^\S*b\.tar/MR/rt-polarity\.neg is missing")
+    refuses(pack(tmp_path / "b.tar", lacking), out, r"^\S*b\.tar/MR/rt-polarity\.neg is missing")
 
 
 def test_a_source_that_is_none(tmp_path: Path, out: Path) -> None:
-    refused(tmp_path / "absent", out, r"does not exist; give a folder, an archive \(\.tar, .*hf://")
+    refuses(tmp_path / "absent", out, r"does not exist; give a folder, an archive \(\.tar, .*hf://")
     (tmp_path / "data.rar").write_bytes(b"x")
-    refused(tmp_path / "data.rar", out, r"is no folder and no archive ending in \.tar, \.tar\.gz")
-    refused("https://example.org/a.tar", out, "is no file on the hub; name one as hf://datasets/")
+    refuses(tmp_path / "data.rar", out, r"is no folder and no archive ending in \.tar, \.tar\.gz")
+    refuses("https://example.org/a.tar", out, "is no file on the hub; name one as hf://datasets/")
 
 
 def test_a_revision_of_a_local_source(out: Path) -> None:
@@ -198,13 +193,11 @@ def test_a_revision_of_a_local_source(out: Path) -> None:
         fetch(str(SAMPLE), out, "v1")
 
 
-def test_a_folder_that_is_taken(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_taken(out: Path, refused: Refused) -> None:
     out.mkdir()
     (out / "mine").write_text("kept")
-    assert main(["--source", str(SAMPLE), "--out", str(out)]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == f"fetch: out: {out} is already there; remove it or name another folder.\n"
+    expected = f"fetch: out: {out} is already there; remove it or name another folder.\n"
+    assert refused(main(["--source", str(SAMPLE), "--out", str(out)])) == expected
     assert contents(out) == {"mine": b"kept"}
 
 
@@ -214,7 +207,7 @@ def test_a_folder_that_is_taken(out: Path, capsys: pytest.CaptureFixture[str]) -
 def test_an_archive_on_the_hub(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    refused(SIMCSE, out, "source: hf://.* cannot be fetched .*; check name and connection")
+    refuses(SIMCSE, out, "source: hf://.* cannot be fetched .*; check name and connection")
     archive = pack(tmp_path / "senteval.tar", TASKS)
     monkeypatch.setattr("pipeline.data.hub.hf_hub_download", lambda *_, **__: str(archive))
     assert fetch(SIMCSE, out) == {"MR": "other", "TREC": "other"}

@@ -1,20 +1,15 @@
 """The grid search: its cells, what it runs, and what it says."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 import yaml
 
 from pipeline import grid
 from tests.test_pipeline import ROOT, Project, make_project
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 SMALL = ["--batch-size", "8", "16", "--learning-rate", "1e-5", "--margin", "0.3"]
 SMALL += ["--temperature", "0.05", "--ratio", "1", "1.5", "2"]

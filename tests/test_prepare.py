@@ -2,14 +2,13 @@
 folder appears whole or not at all.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,11 +23,8 @@ from pipeline.data.tokenizing import load_tokenizer, tokenize
 from pipeline.data.tokens import TokenArrays
 from pipeline.machine.errors import InputError
 from pipeline.prepare import main, prepare
-from tests.tiny import BERT_MINI, SAMPLE, contents, write_params
+from tests.tiny import BERT_MINI, SAMPLE, Refused, contents, write_params
 from tests.tiny import settings as sections
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LENGTH = 12
 
@@ -315,23 +311,18 @@ def test_a_share_to_hold_out_is_below_one(
 
 
 def test_a_failing_stage_says_one_sentence_and_writes_nothing(
-    command: list[str], corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], corpus: Path, tmp_path: Path, refused: Refused
 ) -> None:
     corpus.write_bytes(b"a\nb\0\n")
-    assert main(command) == 1
-    error = capsys.readouterr().err
+    error = refused(main(command))
     assert error.startswith("prepare: corpus.source: ")
     assert "a NUL byte (line 2, byte 3)" in error
-    assert error.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], tmp_path: Path, refused: Refused
 ) -> None:
     command[3] = str(tmp_path / "corpus.txt" / "below")
-    assert main(command) == 1
-    error = capsys.readouterr().err
-    assert error.startswith(f"prepare: {command[3]}: cannot be written (")
-    assert error.count("\n") == 1
+    assert refused(main(command)).startswith(f"prepare: {command[3]}: cannot be written (")
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.txt"]

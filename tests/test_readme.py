@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
     *sorted(f"docs/{page.name}" for page in ROOT.glob("docs/*.md")),
 ]
 # Pages that no reader begins with; their links are followed as well.

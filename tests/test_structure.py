@@ -14,6 +14,7 @@ OURS = ("pipeline", "serve", "app")
 # A room may import those below it. A module that lies in no room is a stage or a command: on top.
 ROOMS = (
     "pipeline.embedding",
+    "pipeline.hub",
     "pipeline.xray",
     "pipeline.paper",
     "pipeline.results",

@@ -1,11 +1,10 @@
 """Tiny backbones and a configuration for them: two layers of width 32, built on the spot."""
 
-from __future__ import annotations
-
 import copy
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import yaml
@@ -22,8 +21,7 @@ from transformers import (
 from pipeline.config.schema import Params
 from pipeline.prepare import prepare
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Refused = Callable[[int], str]  # what a command's exit status becomes; see tests/conftest.py
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "tests" / "sample"

@@ -126,7 +126,12 @@
         },
         looked: () => window.setTimeout(refresh, 80),
         started: (name) => { panels[name].running += 1; panels[name].started = panels[name].edits; note(); },
-        done: (name) => { panels[name].running -= 1; paint(name); equip(byId(`view-${name}`)); },
+        done: (name) => {
+            panels[name].running -= 1;
+            paint(name);
+            equip(byId(`view-${name}`));
+            if (name === 'gradient') window.triadLab?.settled();
+        },
     };
     const convert = (name, value) => (name === 'results' ? Number(value) || 8 : value);
     let encoders = '';

@@ -1,7 +1,5 @@
 """Single files of data sets on the hub, named `hf://datasets/<owner>/<name>/<file>`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -15,20 +13,20 @@ FORM = "hf://datasets/<owner>/<name>/<file>"
 _FILE = re.compile(r"hf://datasets/(?P<name>[^/@]+/[^/@]+)/(?P<file>.+)")
 
 
-def fetch(source: str, revision: str | None) -> Path:
+def fetch(name: str, source: str, revision: str | None) -> Path:
     """Path of a file, downloaded or cached, under its own name.
 
     Args:
+        name: Begins the errors: what the file is given as.
         source: A name as in `FORM`.
         revision: Commit, branch or tag; None is the main branch.
 
     Raises:
-        InputError: The name is none, or the hub gives no such file; the message goes on after the
-            file's name and has no full stop.
+        InputError: The source is no such name, or the hub gives no such file.
     """
     match = _FILE.fullmatch(source)
     if match is None:
-        raise InputError(f"is no file on the hub; name one as {FORM}")
+        raise InputError(f"{name} is no file on the hub; name one as {FORM}.")
     try:
         return Path(
             hf_hub_download(match["name"], match["file"], repo_type="dataset", revision=revision)
@@ -37,6 +35,6 @@ def fetch(source: str, revision: str | None) -> Path:
         at = "" if revision is None else f" at revision {revision!r}"
         reason = (str(error).splitlines() or [""])[0].rstrip(".")[:200]
         raise InputError(
-            f"cannot be fetched{at} ({type(error).__name__}: {reason}); check name and connection, "
-            "or download the file and give its local path"
+            f"{name} cannot be fetched{at} ({type(error).__name__}: {reason}); check name and "
+            "connection, or download the file and give its local path."
         ) from error

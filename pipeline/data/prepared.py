@@ -1,19 +1,14 @@
 """What is said about a prepared corpus: the stage's report and the folder's `meta.json`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy.typing as npt
 
 _BIN, _LAST_BIN = 8, 128  # tokens: width of the histogram's bins, and where the open one starts
 
@@ -51,7 +46,7 @@ class Meta:
     held_out: int  # sentences in held_out/
 
     @classmethod
-    def load(cls, folder: Path) -> Meta:
+    def load(cls, folder: Path) -> Self:
         """Read `meta.json` of a prepared folder.
 
         Raises:
@@ -78,4 +73,4 @@ def histogram(lengths: npt.NDArray[np.int64]) -> list[dict[str, str | int]]:
 
 def as_json(value: Report | Meta) -> bytes:
     """The same bytes for the same value."""
-    return (json.dumps(asdict(value), indent=2, ensure_ascii=False) + "\n").encode()
+    return f"{json.dumps(asdict(value), indent=2, ensure_ascii=False)}\n".encode()

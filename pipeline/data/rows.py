@@ -3,8 +3,6 @@ r"""One reader of sentences in files: lines, JSON lines, tables and Parquet, str
 Rows end at "\n" only: Unicode line separators, form feeds and a lone "\r" within one split nothing.
 """
 
-from __future__ import annotations
-
 import csv
 import difflib
 import gzip
@@ -12,14 +10,12 @@ import json
 import lzma
 import re
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 PARQUET = ".parquet"
 ALLOWED = f".txt, .jsonl, .csv and .tsv, each plain, .gz or .xz, and {PARQUET}, plain"

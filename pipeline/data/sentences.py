@@ -1,19 +1,14 @@
 """A corpus: the distinct sentences of a local file, or of one on the hub; which are held out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.data import hub
 from pipeline.data.rows import check_exists, check_format, read_rows
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 
 @dataclass(frozen=True)
@@ -76,10 +71,7 @@ def _locate(source: str, revision: str | None, name: str) -> Path:
     path = Path(source)
     if "://" in source:
         check_format(path, name)  # before a download
-        try:
-            return hub.fetch(source, revision)
-        except InputError as error:
-            raise InputError(f"{name} {error}.") from error
+        return hub.fetch(name, source, revision)
     if revision is not None:
         raise InputError(
             f"corpus.revision: {revision!r} was given, but only hf://datasets/ sources have "

@@ -4,22 +4,17 @@ Two files a folder, `ids.npy` and `offsets.npy`, memory-mapped when loaded, so t
 sentences cost no memory until they are read.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from pipeline.machine.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy.typing as npt
-
-    Ids = npt.NDArray[np.integer[Any]]
+Ids = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +30,7 @@ class TokenArrays:
     offsets: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, sentences: Sequence[Sequence[int]], *, vocabulary: int) -> TokenArrays:
+    def of(cls, sentences: Sequence[Sequence[int]], *, vocabulary: int) -> Self:
         """Pack sentences of token ids, each id in [0, vocabulary), as small as that allows."""
         kind = np.uint16 if vocabulary <= 1 << 16 else np.int32
         offsets = _offsets(np.array([len(row) for row in sentences], np.int64))
@@ -43,15 +38,15 @@ class TokenArrays:
         return cls(np.fromiter(flat, kind, int(offsets[-1])), offsets)
 
     @classmethod
-    def concatenate(cls, parts: Sequence[TokenArrays]) -> TokenArrays:
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Join parts (at least one) in their order."""
         lengths = np.concatenate([part.lengths for part in parts])
         return cls(np.concatenate([part.ids for part in parts]), _offsets(lengths))
 
-    def where(self, keep: npt.NDArray[np.bool_]) -> TokenArrays:
+    def where(self, keep: npt.NDArray[np.bool_]) -> Self:
         """The sentences whose entry in keep, (sentences,), is true; their order stays."""
         lengths = self.lengths
-        return TokenArrays(self.ids[np.repeat(keep, lengths)], _offsets(lengths[keep]))
+        return type(self)(self.ids[np.repeat(keep, lengths)], _offsets(lengths[keep]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -71,7 +66,7 @@ class TokenArrays:
         np.save(folder / "offsets.npy", self.offsets, allow_pickle=False)
 
     @classmethod
-    def load(cls, folder: Path) -> TokenArrays:
+    def load(cls, folder: Path) -> Self:
         """Map a saved folder into memory, read-only.
 
         Raises:

@@ -3,21 +3,15 @@
 They depend on the chunk and the settings alone, so that a run can resume anywhere.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.encoder.folder import Pooling
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.encoder.folder import Pooling
 
 
 @dataclass(frozen=True)

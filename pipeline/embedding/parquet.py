@@ -1,24 +1,17 @@
 """Embeddings beside the rows of their input, as one Parquet file."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from pipeline.data.rows import is_parquet, open_parquet
-from pipeline.embedding.unfinished import changed_while_read
+from pipeline.embedding.source import Source
+from pipeline.embedding.unfinished import Unfinished, changed_while_read
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import writing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipeline.embedding.source import Source
-    from pipeline.embedding.unfinished import Unfinished
 
 _EMBEDDING = "embedding"
 

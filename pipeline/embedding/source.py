@@ -1,18 +1,14 @@
 """What is embedded: the sentences of a file, or of the Parquet files of a folder, in order."""
 
-from __future__ import annotations
-
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 from pipeline.data.rows import PARQUET, check_exists, check_format, is_parquet, read_rows
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,18 @@
 What a killed run has left of one more chunk is cut off when the next run starts.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from pipeline.machine.errors import InputError, WriteError
 from pipeline.machine.files import write_atomically, writing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 
 @dataclass

@@ -53,7 +53,7 @@ def named(loss: str, values: Mapping[str, Any], where: str = "loss") -> Loss:
     except ImportError as error:
         raise InputError(
             f"{where}: {loss} cannot be imported ({error}); install what it needs: "
-            "pip install 'triad[anatomy]' brings the libraries that docs/anatomy.md shows."
+            "pip install 'triad-encoders[anatomy]' brings the libraries that docs/anatomy.md shows."
         ) from error
     found = getattr(module, name, None)
     if not callable(found):
@@ -72,8 +72,9 @@ def named(loss: str, values: Mapping[str, Any], where: str = "loss") -> Loss:
 def library_version(loss: str) -> dict[str, str]:
     """The version of what a loss comes from, by its name; nothing where nothing was installed."""
     library = loss.partition(":")[0].partition(".")[0]
-    installed = metadata.packages_distributions().get(library, []) if ":" in loss else []
-    return {name: metadata.version(name) for name in dict.fromkeys(installed) if name != "triad"}
+    elsewhere = ":" in loss and library != "pipeline"
+    installed = metadata.packages_distributions().get(library, []) if elsewhere else []
+    return {name: metadata.version(name) for name in dict.fromkeys(installed)}
 
 
 def _classes(anchor: Tensor) -> Tensor:

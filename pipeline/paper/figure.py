@@ -1,23 +1,18 @@
 """What an analysis leaves: a picture, its numbers as JSON, and the words that explain it."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+
+from matplotlib import figure
 
 from pipeline.machine.files import write_together
 from pipeline.paper.text import one_line, words
 from pipeline.results.figures import FORMATS, image
 from pipeline.results.layout import rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from matplotlib import figure
-
 
 # Lists without lists or mappings in them, over several lines.
 _INNERMOST = re.compile(r"\[\n[^\[\]{}]*\n *\]")

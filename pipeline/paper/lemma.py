@@ -6,8 +6,6 @@ dihedral angle between their directions. Angles are in radians; numbers and arra
 Source: Li, Zhang & Nie 2024, Lemma 1, with the upper bound that it leaves out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The words of the report and of the figures: macros of `text.md.jinja`, filled with numbers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

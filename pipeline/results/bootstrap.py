@@ -10,16 +10,12 @@ A resample is a count for each pair, so its ranks are running sums of counts ove
 sorted once: nothing is sorted again.
 """
 
-from __future__ import annotations
-
 import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 CHUNK_ELEMENTS = 1 << 18  # resamples are drawn in chunks of about this size, to stay in the cache
 LEVEL = 95  # per cent of the resampled differences that the interval holds

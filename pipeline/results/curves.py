@@ -3,20 +3,16 @@
 No other column of a curve is used here.
 """
 
-from __future__ import annotations
-
 import csv
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pipeline.results.figures import line, panels
 from pipeline.results.numbers import CONTRASTIVE, MODIFIED, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Spearman x 100 on the dev pairs by step, of an encoder's objective and seed.
 Curves = dict[tuple[str, int], dict[int, float]]

@@ -1,17 +1,11 @@
 """What the terminal shows of an encoder's scores: a table for each half, and notes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from rich.table import Column, Table
 
 from pipeline.results.metrics import average_label
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.senteval.benchmark import Result
+from pipeline.senteval.benchmark import Result
 
 
 def tables(encoder: str, result: Result) -> list[Table]:

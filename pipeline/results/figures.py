@@ -4,16 +4,12 @@ Colours of Okabe and Ito 2008, which the colour-blind tell apart; in grey, marke
 do. Grids of values run from dark (low) to bright (high).
 """
 
-from __future__ import annotations
-
 import io
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
-
-if TYPE_CHECKING:
-    import numpy as np
 
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#999999", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
 MARKERS = ("o", "v", "^", "x", "s", "D", "P", "*")

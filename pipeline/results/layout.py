@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,11 @@ def rounded(value: Any) -> Any:
     if isinstance(value, float):  # NumPy's float64 is one
         return round(float(value), DIGITS) if math.isfinite(value) else None
     return value
+
+
+def json_bytes(content: object) -> bytes:
+    """Equal bytes for equal content; NaN and infinity are refused."""
+    return f"{json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def warning(run: Metrics, half: HalfName) -> list[str]:

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from pipeline.results.layout import DIGITS
-from pipeline.senteval.benchmark import Result
+from pipeline.senteval.benchmark import Half, Result
 from pipeline.senteval.known import Label
-from pipeline.senteval.sts import StsResult
+from pipeline.senteval.sts import TaskScore
 from pipeline.senteval.tasks import HALVES
 
 if TYPE_CHECKING:
@@ -168,10 +168,10 @@ def data_name(data: Path) -> str:
     return folder.parent.name if folder.name == "downstream" else folder.name
 
 
-def scores_archive(result: StsResult, clusters: Mapping[str, np.ndarray]) -> bytes:
+def scores_archive(sts: Half[TaskScore], clusters: Mapping[str, np.ndarray]) -> bytes:
     """`<task>/cosine`, `gold` and `cluster` of every pair, for the bootstrap in `compare`."""
     arrays = {}
-    for score in result.scores:
+    for score in sts.scores:
         arrays[f"{score.task}/cosine"] = score.cosine
         arrays[f"{score.task}/gold"] = score.gold
         arrays[f"{score.task}/cluster"] = clusters[score.task].astype(np.int32)

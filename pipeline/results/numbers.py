@@ -38,6 +38,7 @@ MODIFIED = {  # what the paper made of each original
     "barlow_twins": "barlow_twins_modified",
     "vicreg": "vicreg_modified",
 }
+REPAIRED = "_repaired"  # what the name of another's loss gets once it is repaired
 # The ablation: what an original's name gets after each step, and what the step adds.
 STEPS = {
     "": "original",
@@ -156,14 +157,16 @@ def in_order(runs: Runs) -> Runs:
     return {name: runs[name] for name in (*known, *others) if name in runs}
 
 
-def gains(rows: Mapping[str, Row]) -> dict[str, dict[str, float]]:
+def gains(
+    rows: Mapping[str, Row], pairs: Mapping[str, str] = MODIFIED
+) -> dict[str, dict[str, float]]:
     """Modified less original by task, of the rows' means, for each modified form that has both."""
     return {
         modified: {
             task: own.mean - rows[original].scores[task].mean
             for task, own in rows[modified].scores.items()
         }
-        for original, modified in MODIFIED.items()
+        for original, modified in pairs.items()
         if original in rows and modified in rows
     }
 

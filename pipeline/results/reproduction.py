@@ -11,20 +11,24 @@ and the backbone's in the first three as `untrained.json` and `untrained_mean.js
 a rate is a study that `pipeline.report` reads, too.
 """
 
-from __future__ import annotations
-
 import csv
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from pipeline.results.curves import read_curves
+from pipeline.results.curves import Curves, read_curves
 from pipeline.results.layout import SPREAD, cell, markdown_table, rounded
 from pipeline.results.numbers import (
     AVERAGE,
     CONTRASTIVE,
     MODIFIED,
+    REPAIRED,
     STEPS,
+    Difference,
+    Row,
+    Spread,
     dev_scores,
     differences,
     gains,
@@ -32,16 +36,8 @@ from pipeline.results.numbers import (
     row,
     rows,
 )
-from pipeline.results.runs import BACKBONES, read_runs
+from pipeline.results.runs import BACKBONES, UNTRAINED, Runs, read_runs
 from pipeline.results.tables import as_json, as_markdown, floor_line, scores_table
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pipeline.results.curves import Curves
-    from pipeline.results.numbers import Difference, Row, Spread
-    from pipeline.results.runs import Runs
 
 COMPARED = (*CONTRASTIVE, *(name for pair in MODIFIED.items() for name in pair))
 READINGS = {"last": "metrics", "best": "best"}  # and where their metrics lie
@@ -55,6 +51,9 @@ Spearman's correlation x 100; {SPREAD}."""
 _ABLATION = f"""\
 One component after the other is exchanged. Average of the STS tasks at the last and at the best
 step; {SPREAD}."""
+_REPAIRED = f"""\
+Losses of others, as they are and repaired: each keeps its own weight, and gets a gate as
+dissipation and a fixed ratio. Average of the STS tasks; {SPREAD}."""
 _RATES = f"""\
 Average of the STS tasks at the last step and, in brackets, at the best step; {SPREAD}. **Bold**:
 the learning rate with the highest dev score at the last step."""
@@ -67,6 +66,7 @@ class Reproduction:
     Attributes:
         folder: where the cells lie.
         rate: the learning rate of the main tables, as its folder is named.
+        baseline: the objective that every other one is compared with.
         last: runs of the main rate, read at the last step; with the backbone's.
         best: likewise at the best step.
         transfer: likewise at the last step, on the transfer tasks; empty where none was measured.
@@ -77,6 +77,7 @@ class Reproduction:
 
     folder: Path
     rate: str
+    baseline: str
     last: Runs
     best: Runs
     transfer: Runs
@@ -97,6 +98,7 @@ def read(folder: Path, rate: str, baseline: str, bootstrap: dict[str, int]) -> R
     return Reproduction(
         folder=folder,
         rate=rate,
+        baseline=baseline,
         last=last,
         best={name: last[name] for name in BACKBONES if name in last} | best,
         transfer=transfer,
@@ -117,7 +119,7 @@ def as_text(found: Reproduction) -> str:
     blocks = [
         "# Reproduction",
         _SUMMARY,
-        _summary(last, best),
+        _summary(last, best, MODIFIED, "modified - original"),
         "## Last step",
         as_markdown(found.last, found.curves, found.compared, found.bootstrap),
         "## Best step",
@@ -129,6 +131,8 @@ def as_text(found: Reproduction) -> str:
         blocks += ["## Transfer, last step", as_markdown(found.transfer, {}, [], found.bootstrap)]
     if ablation := _ablation(found.folder / found.rate):
         blocks += ["## Ablation", _ABLATION, ablation]
+    if repaired := _repaired(found):
+        blocks += ["## Repaired losses", _REPAIRED, repaired]
     rates = sorted((path.name for path in found.folder.glob("*e-*")), key=float)
     if len(rates) > 1:
         blocks += ["## Learning rates", _RATES, _rates(found.folder, rates)]
@@ -147,16 +151,18 @@ def as_numbers(found: Reproduction) -> dict[str, Any]:
     }
 
 
-def _summary(last: Mapping[str, Row], best: Mapping[str, Row]) -> str:
-    """An objective a line; below each modified form its gain on the original."""
-    gain_last, gain_best = gains(last), gains(best)
+def _summary(
+    last: Mapping[str, Row], best: Mapping[str, Row], pairs: Mapping[str, str], label: str
+) -> str:
+    """An objective a line; below the second one of each pair its gain on the first."""
+    gain_last, gain_best = gains(last, pairs), gains(best, pairs)
     lines = [["objective", "seeds", "last step", "best step"]]
     for name, own in last.items():
         seeds = f"n = {len(own.seeds)}" if own.seeds else "-"
         lines.append([f"`{name}`", seeds, *(cell(by[name].scores[AVERAGE]) for by in (last, best))])
         if name in gain_last:
             both = (by[name][AVERAGE] for by in (gain_last, gain_best))
-            lines.append(["*modified - original*", "", *(f"*{gain:+.2f}*" for gain in both)])
+            lines.append([f"*{label}*", "", *(f"*{gain:+.2f}*" for gain in both)])
     return markdown_table(lines, left=1)
 
 
@@ -177,6 +183,25 @@ def _ablation(folder: Path) -> str:
                 cells = ["-" if one is None else cell(one) for one in steps]
                 lines.append([f"`{original}`", reading, *cells])
     return markdown_table(lines, left=2) if len(lines) > 1 else ""
+
+
+def _repaired(found: Reproduction) -> str:
+    """Losses that ran as they are and repaired, below the backbone and the baseline; or nothing."""
+    places = {reading: found.folder / found.rate / name for reading, name in READINGS.items()}
+    pairs = {
+        path.name.removesuffix(REPAIRED): path.name
+        for path in sorted(places["best"].glob(f"*{REPAIRED}"))
+        if (path.parent / path.name.removesuffix(REPAIRED)).is_dir()
+    }
+    if not pairs:
+        return ""
+    losses = [name for pair in pairs.items() for name in pair]
+    last, best = (
+        {name: runs[name] for name in (UNTRAINED, found.baseline) if name in runs}
+        | {name: one for name, one in read_runs(place, losses).items() if name in losses}
+        for runs, place in zip((found.last, found.best), places.values(), strict=True)
+    )
+    return _summary(rows(last, "sts"), rows(best, "sts"), pairs, "repaired - as it is")
 
 
 def _rates(folder: Path, rates: list[str]) -> str:

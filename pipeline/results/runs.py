@@ -5,9 +5,9 @@ the backbone before training at `<folder>/untrained.json` and `.npz`, or `untrai
 another pooling.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -16,10 +16,6 @@ from pipeline.machine.errors import InputError
 from pipeline.results.bootstrap import Scored
 from pipeline.results.metrics import Metrics
 from pipeline.senteval.similarity import spearman
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 # The backbone in place of an objective: as it is trained, and with the mean of all tokens.
 UNTRAINED, UNTRAINED_MEAN = BACKBONES = ("untrained", "untrained_mean")

@@ -1,25 +1,15 @@
 """A comparison as the paper's Tables 2 and 4 in Markdown, and the same numbers for JSON."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pipeline.results.bootstrap import LEVEL, SEEDS
-from pipeline.results.curves import untrained_score
+from pipeline.results.bootstrap import LEVEL, SEEDS, Interval
+from pipeline.results.curves import Curves, untrained_score
 from pipeline.results.layout import SPREAD, cell, markdown_table, rounded, warning
-from pipeline.results.metrics import average_label
-from pipeline.results.numbers import AVERAGE, dev_scores, gains, noise_floor, rows
-from pipeline.results.runs import UNTRAINED, any_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pipeline.results.bootstrap import Interval
-    from pipeline.results.curves import Curves
-    from pipeline.results.metrics import HalfName, Metrics
-    from pipeline.results.numbers import Difference, Row
-    from pipeline.results.runs import Runs
+from pipeline.results.metrics import HalfName, Metrics, average_label
+from pipeline.results.numbers import AVERAGE, Difference, Row, dev_scores, gains, noise_floor, rows
+from pipeline.results.runs import UNTRAINED, Runs, any_of
 
 
 def as_json(

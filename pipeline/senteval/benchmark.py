@@ -3,34 +3,49 @@
 How a task is scored stands in `sts` and `transfer`.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
+import numpy as np
 from tqdm import tqdm
 
 from pipeline.senteval.classifier import SETTINGS, SettingName
-from pipeline.senteval.sts import StsResult, score_sts
-from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, StsData, read
-from pipeline.senteval.transfer import TransferResult, score_transfer
+from pipeline.senteval.similarity import Encode
+from pipeline.senteval.sts import TaskScore, score_sts
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, StsData, Tasks, read
+from pipeline.senteval.transfer import TransferScore, score_transfer
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+Score = TypeVar("Score", TaskScore, TransferScore)
 
-    from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.sts import TaskScore
-    from pipeline.senteval.tasks import Tasks
-    from pipeline.senteval.transfer import TransferScore
+
+@dataclass(frozen=True)
+class Half(Generic[Score]):
+    """Scores of the tasks that ran, in the order in which they are reported; what had no data."""
+
+    scores: tuple[Score, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def average(self) -> float:
+        """Of the tasks that ran; published averages are over all seven."""
+        if not self.scores:
+            raise ValueError(
+                "average: no task ran; ask for sts or transfer, or one of their tasks."
+            )
+        return float(np.mean([one.score for one in self.scores]))
+
+    def __getitem__(self, task: str) -> Score:
+        return {one.task: one for one in self.scores}[task]
 
 
 @dataclass(frozen=True)
 class Result:
     """Both halves; one that was not asked for, or has no data, holds no scores."""
 
-    sts: StsResult  # correlations x 100
-    transfer: TransferResult  # accuracies in percent
+    sts: Half[TaskScore]  # correlations x 100
+    transfer: Half[TransferScore]  # accuracies in percent
     setting: SettingName  # with which transfer tasks were scored
 
     @property
@@ -85,7 +100,7 @@ def measure(encode: Encode, tasks: Tasks, setting: SettingName) -> Result:
             else:
                 transfer.append(score_transfer(encode, task, SETTINGS[setting]))
     return Result(
-        StsResult(tuple(sts), tuple(task for task in tasks.missing if task in STS_TASKS)),
-        TransferResult(tuple(transfer), tuple(t for t in tasks.missing if t in TRANSFER_TASKS)),
+        Half(tuple(sts), tuple(task for task in tasks.missing if task in STS_TASKS)),
+        Half(tuple(transfer), tuple(task for task in tasks.missing if task in TRANSFER_TASKS)),
         setting,
     )

@@ -3,20 +3,14 @@
 Scores are percentages, rounded to two decimals before the first best is taken. `softmax` trains.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import torch
 
-from pipeline.senteval.softmax import Fold, Rows, Setting, fit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pipeline.senteval.softmax import Fitted
+from pipeline.senteval.softmax import Fitted, Fold, Rows, Setting, fit
 
 FOLD_SEED = 1111  # SentEval shuffles folds with it, whatever the seed of the classifiers
 WEIGHT_DECAYS = (1e-5, 1e-4, 1e-3, 1e-2)

@@ -8,26 +8,20 @@ Scores may have any range. A column `split` may say which pairs are `dev`, for s
 training; other columns are ignored.
 """
 
-from __future__ import annotations
-
 import csv
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.known import check_folder
 from pipeline.senteval.readers import (
+    Pairs,
     is_sts_benchmark,
     join_pairs,
     make_pairs,
     read_score,
     read_sts_benchmark,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pipeline.senteval.readers import Pairs
 
 COLUMNS = ("sentence1", "sentence2", "score")
 KINDS = (".csv", ".tsv")

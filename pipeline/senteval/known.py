@@ -4,8 +4,6 @@
 file that was cut short is wrong.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cache

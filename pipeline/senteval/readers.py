@@ -8,21 +8,16 @@ MRPC in UTF-8. Sentences are tokens between white space; empty ones stay, as "."
 sorted by number of tokens and label; where these are equal, the order of the files counts.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from pipeline.machine.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    Example = tuple[tuple[list[str], ...], int]  # tokens of one or two sentences, label
+Example = tuple[tuple[list[str], ...], int]  # tokens of one or two sentences, label
 
 TREC_CLASSES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 

@@ -3,25 +3,19 @@
 What has no meaning (a zero vector's cosine, a constant's correlation) is an error, never 0 or NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from pipeline.machine.errors import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pipeline.senteval.readers import Pairs
+from pipeline.senteval.readers import Pairs
 
 # Cosines of float32 vectors that are equal up to rounding differ by about 1e-7.
 COLLAPSED_RANGE = 1e-6
 
-Encode = Callable[[list[str]], "ArrayLike"]  # N sentences -> embeddings (N, D)
+Encode = Callable[[list[str]], ArrayLike]  # N sentences -> embeddings (N, D)
 
 
 def embed(encode: Encode, sentences: list[str], name: str) -> np.ndarray:

@@ -9,21 +9,16 @@ later is not looked at. Groups of folds that fill a cache are spread over as man
 may use, one each. It runs on the CPU: there the minibatches come from cache.
 """
 
-from __future__ import annotations
-
 import math
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
+from torch import Tensor
 from tqdm import tqdm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from torch import Tensor
 
 MAX_EPOCHS = 200  # SentEval starts another group of epochs while no more than these have run
 HELD_OUT = 0.05  # SentEval's part for early stopping where no validation rows are given
@@ -57,7 +52,7 @@ class Rows:
     classes: int
 
     @classmethod
-    def of(cls, features: np.ndarray, labels: np.ndarray, dtype: torch.dtype) -> Rows:
+    def of(cls, features: np.ndarray, labels: np.ndarray, dtype: torch.dtype) -> Self:
         """Lays out features (N, D) and labels (N,) in the precision to train in."""
         count, width = features.shape
         columns = math.ceil((width + 1) / COLUMN_MULTIPLE) * COLUMN_MULTIPLE

@@ -4,24 +4,17 @@ A task's score is Spearman's correlation of cosine and gold over all its pairs t
 setting that SimCSE calls 'all'. The mean over subsets, which older papers give, stands beside it.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse, stats
 
 from pipeline.machine.errors import InputError
+from pipeline.senteval.known import Label
 from pipeline.senteval.readers import join_pairs
-from pipeline.senteval.similarity import cosine_scores, spearman
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pipeline.senteval.known import Label
-    from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.tasks import StsData
+from pipeline.senteval.similarity import Encode, cosine_scores, spearman
+from pipeline.senteval.tasks import StsData
 
 
 @dataclass(frozen=True)
@@ -45,6 +38,11 @@ class TaskScore:
     label: Label  # whether the data is the published benchmark
 
     @property
+    def score(self) -> float:
+        """What is reported and averaged."""
+        return self.spearman
+
+    @property
     def pairs(self) -> int:
         """Scored pairs of all subsets."""
         return len(self.gold)
@@ -59,24 +57,6 @@ class TaskScore:
         """Mean of the subsets' Spearman, each pair counting once."""
         subsets = self.subsets.values()
         return sum(subset.spearman * subset.pairs for subset in subsets) / self.pairs
-
-
-@dataclass(frozen=True)
-class StsResult:
-    """Scores of the tasks that ran, in the order of `STS_TASKS`, and what had no data."""
-
-    scores: tuple[TaskScore, ...]
-    missing: tuple[str, ...]
-
-    @property
-    def average(self) -> float:
-        """Mean Spearman of the tasks that ran; published averages are over all seven."""
-        if not self.scores:
-            raise ValueError("average: no STS task ran; ask for sts or for one of its tasks.")
-        return float(np.mean([score.spearman for score in self.scores]))
-
-    def __getitem__(self, task: str) -> TaskScore:
-        return {score.task: score for score in self.scores}[task]
 
 
 def score_sts(encode: Encode, data: StsData) -> TaskScore:

@@ -1,16 +1,17 @@
 """The fourteen tasks: in which folder each lies, what reads it, and which of them a folder has."""
 
-from __future__ import annotations
-
 import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.graded_pairs import read_table
-from pipeline.senteval.known import SIMCSE, check, check_folder
+from pipeline.senteval.known import SIMCSE, Label, check, check_folder
 from pipeline.senteval.readers import (
+    Examples,
+    Pairs,
     read_binary,
     read_mrpc,
     read_sick,
@@ -19,13 +20,6 @@ from pipeline.senteval.readers import (
     read_subsets,
     read_trec,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from pipeline.senteval.known import Label
-    from pipeline.senteval.readers import Examples, Pairs
 
 # SentEval's subsets; STS13 without SMT, whose sentences may not be redistributed.
 _STS12 = ("MSRpar", "MSRvid", "SMTeuroparl", "surprise.OnWN", "surprise.SMTnews")

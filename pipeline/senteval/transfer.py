@@ -1,21 +1,15 @@
 """Scores of the seven transfer tasks: how well a linear classifier does on frozen embeddings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.classifier import classify
-from pipeline.senteval.similarity import embed
-
-if TYPE_CHECKING:
-    from pipeline.senteval.known import Label
-    from pipeline.senteval.similarity import Encode
-    from pipeline.senteval.softmax import Setting
-    from pipeline.senteval.tasks import TransferData
+from pipeline.senteval.known import Label
+from pipeline.senteval.similarity import Encode, embed
+from pipeline.senteval.softmax import Setting
+from pipeline.senteval.tasks import TransferData
 
 # Embeddings that are equal up to rounding in float32 differ by about 1e-7 of their size.
 COLLAPSED_RANGE = 1e-6
@@ -33,23 +27,10 @@ class TransferScore:
     counts: dict[str, int]  # rows in each part
     label: Label  # whether the data is the published benchmark
 
-
-@dataclass(frozen=True)
-class TransferResult:
-    """Scores of the tasks that ran, in the order of `TRANSFER_TASKS`, and what had no data."""
-
-    scores: tuple[TransferScore, ...]
-    missing: tuple[str, ...]
-
     @property
-    def average(self) -> float:
-        """Mean accuracy of the tasks that ran; published averages are over all seven."""
-        if not self.scores:
-            raise ValueError("average: no transfer task ran; ask for transfer or one of its tasks.")
-        return float(np.mean([score.accuracy for score in self.scores]))
-
-    def __getitem__(self, task: str) -> TransferScore:
-        return {score.task: score for score in self.scores}[task]
+    def score(self) -> float:
+        """What is reported and averaged."""
+        return self.accuracy
 
 
 def score_transfer(encode: Encode, data: TransferData, setting: Setting) -> TransferScore:

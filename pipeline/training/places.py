@@ -25,6 +25,7 @@ class Places:
     dynamics: Path  # CSV file of what the batches were like
     checkpoints: Path  # folder that survives an interruption
     best: Path | None = None  # folder of the best step's encoder beside `model`, where wanted
+    probes: Path | None = None  # folder of the sentences that are recorded, where wanted
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Places:

@@ -1,25 +1,17 @@
 """The paper's three pictures for any loss: dissipation, hardest share and ratio over angles."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.colors import LogNorm, Normalize
+from numpy.typing import NDArray
 
-from pipeline.objectives.anatomy import dependence
+from pipeline.objectives.anatomy import Loss, dependence
 from pipeline.paper.figure import Figure
 from pipeline.results.figures import GRID_COLOURS, line, panels
-from pipeline.xray.sweep import angle_batch, measure
+from pipeline.xray.sweep import Measure, angle_batch, measure
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pipeline.objectives.anatomy import Loss
-    from pipeline.xray.sweep import Measure
-
-    Reals = NDArray[np.float64]
+Reals = NDArray[np.float64]
 
 GRID = 8  # points a side
 SMALL = {"count": 32, "dimension": 128}  # of the maps' batches

@@ -76,6 +76,7 @@ def create_api(
         ("POST", "/v1/search", handlers.search, SearchRequest, contract.SearchResults),
         ("POST", "/v1/tokenize", handlers.tokenize, TokenizeRequest, contract.Tokens),
         ("POST", "/v1/components", handlers.components, ComponentsRequest, contract.Components),
+        ("GET", "/v1/objectives", handlers.objectives, None, contract.Objectives),
         ("GET", "/v1/models", handlers.models, None, contract.ModelCards),
         ("GET", "/v1/models/{id}", handlers.model, None, contract.ModelCard),
         ("GET", "/v1/models/{id}/training", handlers.training, None, contract.Training),

@@ -34,42 +34,38 @@ class Bodies:
         if announced.isdecimal() and int(announced[:20]) > self._limits.body_bytes:
             raise self._too_large(f"of {announced[:20]} bytes")
         body = bytearray()
+        seconds = self._limits.body_seconds
         try:
-            await self._receive(request, body)
+            try:
+                async with asyncio.timeout(seconds):
+                    async for piece in request.stream():
+                        if len(body) + len(piece) > self._limits.body_bytes:
+                            raise self._too_large("that is longer")
+                        if self._held + len(piece) > self._limits.all_bodies_bytes:
+                            raise self._no_room()
+                        self._held += len(piece)
+                        body += piece
+            except TimeoutError as error:
+                raise ApiError(
+                    408,
+                    "body_timeout",
+                    f"the body took longer than the limit body_seconds={seconds:g}; "
+                    "send it faster or in smaller requests.",
+                    headers=_CLOSE,
+                ) from error
             yield body
         finally:
             self._held -= len(body)
 
-    async def _receive(self, request: Request, body: bytearray) -> None:
-        seconds = self._limits.body_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                async for piece in request.stream():
-                    if len(body) + len(piece) > self._limits.body_bytes:
-                        raise self._too_large("that is longer")
-                    self._hold(len(piece))
-                    body += piece
-        except TimeoutError as error:
-            raise ApiError(
-                408,
-                "body_timeout",
-                f"the body took longer than the limit body_seconds={seconds:g}; "
-                "send it faster or in smaller requests.",
-                headers=_CLOSE,
-            ) from error
-
-    def _hold(self, size: int) -> None:
-        most = self._limits.all_bodies_bytes
-        if self._held + size > most:
-            self._metrics.refused.labels("all_bodies_bytes").inc()
-            refusal = overloaded(
-                f"the bodies of all requests exceed the limit all_bodies_bytes={most}; try again "
-                "later.",
-                1,
-            )
-            refusal.headers.update(_CLOSE)
-            raise refusal
-        self._held += size
+    def _no_room(self) -> ApiError:
+        self._metrics.refused.labels("all_bodies_bytes").inc()
+        refusal = overloaded(
+            "the bodies of all requests exceed the limit "
+            f"all_bodies_bytes={self._limits.all_bodies_bytes}; try again later.",
+            1,
+        )
+        refusal.headers.update(_CLOSE)
+        return refusal
 
     def _too_large(self, what: str) -> ApiError:
         most = self._limits.body_bytes

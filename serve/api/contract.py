@@ -279,7 +279,9 @@ class ComponentsRequest(TruncatingRequest):
         None, description="one for each anchor; null: two dropout views of the anchors"
     )
     seed: int = Field(0, ge=0, lt=1 << 63, description="of the dropout")
-    objective: str | None = Field(None, description="null: the one that the encoder was trained by")
+    objective: str | None = Field(
+        None, description="one of /v1/objectives; null: the one that the encoder was trained by"
+    )
     hyperparameters: (
         Annotated[
             dict[str, int | float | str],
@@ -293,6 +295,7 @@ class ComponentsRequest(TruncatingRequest):
     step: float = Field(
         0.1, gt=0, le=10, description="mean length of the steps of the anchors that move at all"
     )
+    embeddings: bool = Field(default=False, description="give the embeddings of both views too")
 
     @model_validator(mode="after")
     def _batch(self) -> Self:
@@ -521,6 +524,13 @@ class Step(BaseModel):
     hardest_negative: NegativeStep
 
 
+class BothViews(BaseModel):
+    """The embeddings of a batch, not normalized; row i belongs to anchor i."""
+
+    anchor: list[list[float]]
+    positive: list[list[float]]
+
+
 class Components(BaseModel):
     """The answer of /v1/components; row i belongs to anchor i."""
 
@@ -537,8 +547,25 @@ class Components(BaseModel):
     pull: list[Finite]
     ratio: list[Finite]
     step: Step
+    embeddings: BothViews | None = None
     truncated: list[str]
     usage: Usage
+
+
+class ObjectiveCard(BaseModel):
+    """What may be asked of /v1/components; `loss` is null for Triad's own objectives."""
+
+    id: str
+    object: Literal["objective"]
+    loss: str | None
+    hyperparameters: dict[str, float | str | None]
+
+
+class Objectives(BaseModel):
+    """The answer of /v1/objectives."""
+
+    object: Literal["list"]
+    data: list[ObjectiveCard]
 
 
 class ModelCard(BaseModel):

@@ -69,7 +69,9 @@ class Observe:
             return
         begun = time.perf_counter()
         given = next((value for key, value in scope["headers"] if key == b"x-request-id"), b"")
-        request_id = given.decode() if _REQUEST_ID.fullmatch(given) else self._new_id()
+        request_id = f"{self._process}{next(self._numbers):012x}"
+        if _REQUEST_ID.fullmatch(given):
+            request_id = given.decode()
         status = 0
 
         async def observed(message: Message) -> None:
@@ -92,9 +94,6 @@ class Observe:
             if route not in _HEALTH:
                 seconds = time.perf_counter() - begun
                 self._count(scope["method"], route, request_id, status or 500, seconds)
-
-    def _new_id(self) -> str:
-        return f"{self._process}{next(self._numbers):012x}"
 
     def _count(self, method: str, route: str, request_id: str, status: int, seconds: float) -> None:
         self._metrics.requests.labels(route, str(status)).inc()

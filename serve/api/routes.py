@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive
 
 from pipeline.encoder.vectors import Embeddings, normalize
+from pipeline.machine.errors import InputError
 from serve.api.answers import (
     as_base64,
     json_response,
@@ -36,7 +37,13 @@ from serve.api.contract import (
 )
 from serve.batching.jobs import Encoded
 from serve.batching.tokenizing import tokenize
-from serve.components import check_torch, choose_objective, dropout_views, take_apart
+from serve.components import (
+    check_torch,
+    choose_objective,
+    dropout_views,
+    list_objectives,
+    take_apart,
+)
 from serve.encoders import cards
 from serve.encoders.registry import ServedEncoder
 from serve.engine import Engine
@@ -210,7 +217,8 @@ class Routes:
     ) -> Response:
         import torch  # noqa: PLC0415 - on first use
 
-        name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters)
+        losses = self._engine.params.losses
+        name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters, losses)
         if encoded is None:
             rows, truncated = tokenize(encoder, asked.anchors, asked.name, truncate=asked.truncate)
             tokens = self._engine.params.batch_tokens
@@ -221,16 +229,30 @@ class Routes:
             used, count = encoded, len(asked.anchors)
             both = torch.from_numpy(encoded.embeddings)
             anchor, positive = both[:count], both[count:]
+        try:
+            told = take_apart(objective, anchor, positive, asked.step)
+        except InputError as error:  # a loss of others that fails on this batch
+            raise invalid("objective", f"objective: {error}") from error
+        views = {"anchor": anchor.numpy(), "positive": positive.numpy()}
         content: dict[str, Any] = {
             "object": "components",
             "model": encoder.id,
             "version": encoder.version,
             "objective": name,
             "views": "dropout" if encoded is None else "given",
-            **take_apart(objective, anchor, positive, asked.step),
+            **told,
+            **({"embeddings": views} if asked.embeddings else {}),
             "truncated": [asked.name(i) for i, cut in enumerate(used.truncated) if cut],
         }
         return with_usage(content, [used])
+
+    async def objectives(self) -> Response:
+        """What may be taken apart, with the hyperparameters that may be changed."""
+        check_torch()
+        losses = self._engine.params.losses
+        loop = asyncio.get_running_loop()
+        data = await loop.run_in_executor(self._components, list_objectives, losses)
+        return json_response({"object": "list", "data": data})
 
     async def bentoml_encode(self, asked: EncodeRequest, request: Request) -> Response:
         """BentoML's method `encode`, as its clients call it."""

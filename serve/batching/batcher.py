@@ -189,26 +189,27 @@ class Batcher:
             with self._changed:  # not for all of them at once: the event loop waits for it too
                 turn = self._served + place * PATIENCE
                 for index in longest_first[place : place + share]:
-                    self._let_wait(job, index, turn)
+                    self._call(job, index, turn)
                 if self._idle:
                     self._changed.notify_all()
 
-    def _let_wait(self, job: Job, index: int, turn: int) -> None:
+    def _call(self, job: Job, index: int, turn: int) -> None:
         """Let a job's text wait for its turn, with an equal one if there is one; holds the lock."""
         ids = tuple(job.rows[index])
         text = self._texts.get((job.encoder, ids))
         if text is None:
             text = self._texts[job.encoder, ids] = Text(job.encoder, ids, next(self._numbers))
-            self._ready.setdefault(job.encoder, Ready()).add(text)
         text.wanted_by.append((job, index))
         if text.taken:
             self._start(job)
         else:
-            self._ready[job.encoder].call(text, turn)
+            self._ready.setdefault(job.encoder, Ready()).call(text, turn)
 
     def _compute(self, encoder: ServedEncoder, batch: list[Text], *, alone: bool) -> None:
+        """`alone`: nothing else is being computed, so all threads may be used."""
         begun = time.perf_counter()
-        outcomes = _embeddings(encoder, batch, alone=alone)
+        backend = encoder.backend
+        outcomes = _embeddings(encoder, batch, backend.embed_alone if alone else backend.embed)
         seconds = time.perf_counter() - begun
         self._metrics.batch([len(text.ids) for text in batch], seconds)
         pace = seconds / len(batch) / max(1, len(self._threads))
@@ -229,33 +230,21 @@ class Batcher:
 
 
 def _embeddings(
-    encoder: ServedEncoder, batch: list[Text], *, alone: bool
+    encoder: ServedEncoder, batch: list[Text], embed: Embed
 ) -> list[Embeddings | ApiError]:
-    """An embedding (D,) for each text; where the whole batch fails, each text is tried by itself.
-
-    `alone`: nothing else is being computed, so all threads may be used.
-    """
-    backend = encoder.backend
+    """An embedding (D,) for each text; if the batch fails, each text is tried by itself."""
     try:
-        return list(_embed(encoder, batch, backend.embed_alone if alone else backend.embed))
-    except Exception:
-        log.exception("a batch of %d texts failed; each is tried by itself", len(batch))
-        return [_embedding(encoder, text) for text in batch]
-
-
-def _embedding(encoder: ServedEncoder, text: Text) -> Embeddings | ApiError:
-    try:
-        embedding: Embeddings = _embed(encoder, [text], encoder.backend.embed)[0]
+        return list(_finite(encoder, batch, embed))
     except Exception as error:
-        log.exception("a text failed by itself")
-        return encoder_failed(error)
-    return embedding
+        log.exception("a batch of %d texts failed", len(batch))
+        if len(batch) == 1:
+            return [encoder_failed(error)]
+        return [_embeddings(encoder, [text], encoder.backend.embed)[0] for text in batch]
 
 
-def _embed(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embeddings:
-    """(N, D), all finite."""
-    rows = [text.ids for text in batch]
-    found = embed(*pad(rows, encoder.description.padding_id))
+def _finite(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embeddings:
+    """(N, D) embeddings."""
+    found = embed(*pad([text.ids for text in batch], encoder.description.padding_id))
     if not np.isfinite(found).all():
         raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
     return found

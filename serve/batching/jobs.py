@@ -116,13 +116,11 @@ class Ready:
         """Turn and number of the most urgent text; smaller is more urgent."""
         return self._by_turn[0][:2]
 
-    def add(self, text: Text) -> None:
-        """Let a text wait; `call` says for which turn."""
-        bisect.insort(self._by_length, (len(text.ids), text.number, text))
-
     def call(self, text: Text, turn: int) -> None:
         """Take a text in that turn, or in an earlier one for which it was called too."""
         heapq.heappush(self._by_turn, (turn, text.number, text))
+        if len(text.wanted_by) == 1:  # the first call
+            bisect.insort(self._by_length, (len(text.ids), text.number, text))
 
     def take(self, budget: int) -> list[Text]:
         """Remove a batch: the most urgent text with others of like length.

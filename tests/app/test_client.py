@@ -1,7 +1,6 @@
 """What the page asks of the service: however many pairs, and answers that are what they seem."""
 
 import json
-from typing import Any
 
 import httpx
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.client import ApiError, Components
+from app.client import ApiError
 from tests.app.properties import PROPERTY
 from tests.app.service import Service, answering, api, cosine, is_long
 
@@ -84,26 +83,35 @@ def test_an_encoders_name_is_one_part_of_the_path(model: str) -> None:
     assert b"?" not in paths[0]
 
 
-def test_components_are_asked_for_by_their_fields_and_given_as_they_are() -> None:
-    answer: Any = {key: [0.5] for key in Components.__annotations__}
+def test_both_views_of_a_batch_are_asked_for_and_given() -> None:
+    rows = {"anchor": [[0.5, 1.0], [2.0, 3.0]], "positive": [[0.25, 1.0], [2.0, 4.0]]}
 
     def handler(request: httpx.Request) -> httpx.Response:
         assert (request.method, request.url.path) == ("POST", "/v1/components")
-        assert json.loads(request.content) == {
-            "model": "m",
-            "anchors": ["a", "b"],
-            "positives": None,
-            "objective": "mpt",
-            "hyperparameters": {"margin": 1},
-            "seed": 0,
-            "step": 0.1,
-        }
-        return httpx.Response(200, json=answer | {"model": "m"})
+        body = json.loads(request.content)
+        assert (body["model"], body["anchors"], body["positives"]) == ("m", ["a", "b"], None)
+        assert (body["seed"], body["embeddings"]) == (3, True)
+        return httpx.Response(200, json={"embeddings": rows, "truncated": ["anchors[1]"]})
 
-    found = api(handler).components("m", ["a", "b"], objective="mpt", hyperparameters={"margin": 1})
-    assert found == answer
-    with pytest.raises(ApiError, match="cannot read"):
-        answering(httpx.Response(200, json={})).components("m", ["a", "b"])
+    found = api(handler).views("m", ["a", "b"], seed=3)
+    assert (found.anchor.tolist(), found.positive.tolist()) == (rows["anchor"], rows["positive"])
+    assert found.truncated == ("anchors[1]",)
+
+
+@pytest.mark.parametrize(
+    "embeddings",
+    [
+        None,
+        {"anchor": [[1.0], [2.0]]},
+        {"anchor": [[1.0]], "positive": [[1.0]]},
+        {"anchor": [1.0, 2.0], "positive": [1.0, 2.0]},
+        {"anchor": [[1.0], [None]], "positive": [[1.0], [2.0]]},
+    ],
+)
+def test_views_of_another_shape_are_refused_in_a_sentence(embeddings: object) -> None:
+    answer = httpx.Response(200, json={"embeddings": embeddings, "truncated": []})
+    with pytest.raises(ApiError, match="an answer that this page cannot read"):
+        answering(answer).views("m", ["a", "b"])
 
 
 def entry(similarities: object, model: str = "m", truncated: object = ()) -> object:

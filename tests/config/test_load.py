@@ -1,8 +1,7 @@
 """params.yaml: everything wrong is said at once, with key, value and what is allowed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,15 +10,11 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from pipeline.config import load as config
+from pipeline.config.schema import Params
 from pipeline.machine.errors import ConfigError
 from pipeline.machine.settings import shown
 from pipeline.objectives import OBJECTIVES
 from tests.tiny import MISSING, ROOT, SETTINGS, settings, write_params
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.config.schema import Params
 
 
 def load(tmp_path: Path, **changes: Any) -> Params:

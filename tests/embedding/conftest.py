@@ -1,16 +1,11 @@
 """The command on inputs of a few rows, with an encoder that costs nothing where it is not read."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipeline.embedding.encoding import Encoding
 from tests.embedding.lab import FakeEncoder, Run, write_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

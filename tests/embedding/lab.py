@@ -1,24 +1,18 @@
 """Inputs of a few rows, the command on them, and an encoder that costs nothing."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from pyarrow import parquet
 
 from pipeline.embed import main
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Layout
 from tests.tiny import corpus
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    import pytest
 
 CHUNK = 8
 SENTENCES = [
@@ -80,6 +74,23 @@ def embeddings(path: Path) -> np.ndarray:
 
 
 @dataclass
+class FakeEncoder:
+    """Stands in for a SentenceEncoder; its embeddings repeat the sentence's length."""
+
+    dimension: int = 64
+    layout: Layout = field(default_factory=lambda: Layout("cls", 64))
+    value: float = 1.0
+    seen: list[int] = field(default_factory=list)
+    watch: Callable[[], None] = lambda: None
+
+    def encode(self, sentences: Sequence[str], batch_size: int) -> np.ndarray:
+        self.seen.append(len(sentences))
+        self.watch()
+        lengths = np.array([len(sentence) for sentence in sentences], np.float32)
+        return np.repeat(lengths[:, None] * np.float32(self.value), self.dimension, axis=1)
+
+
+@dataclass
 class Run:
     """The command on one input, and what it says."""
 
@@ -118,20 +129,3 @@ class Run:
         assert self() == 130
         fake.watch = lambda: None
         fake.seen.clear()
-
-
-@dataclass
-class FakeEncoder:
-    """Stands in for a SentenceEncoder; its embeddings repeat the sentence's length."""
-
-    dimension: int = 64
-    layout: Layout = field(default_factory=lambda: Layout("cls", 64))
-    value: float = 1.0
-    seen: list[int] = field(default_factory=list)
-    watch: Callable[[], None] = lambda: None
-
-    def encode(self, sentences: Sequence[str], batch_size: int) -> np.ndarray:
-        self.seen.append(len(sentences))
-        self.watch()
-        lengths = np.array([len(sentence) for sentence in sentences], np.float32)
-        return np.repeat(lengths[:, None] * np.float32(self.value), self.dimension, axis=1)

@@ -1,12 +1,10 @@
 """Embeddings are those of SentenceEncoder.encode, row by row, whatever is read and written."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -27,9 +25,6 @@ from tests.embedding.lab import (
     write_text,
 )
 from tests.tiny import ROOT, WIDTH
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(path: Path) -> Path:

@@ -1,19 +1,14 @@
 """Memory is bounded by the chunk, however many rows there are."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 
 from tests.embedding.lab import FakeEncoder, Run, write_parquet
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROWS = 60_000
 SENTENCES = [

@@ -1,16 +1,14 @@
 """A cluster gives what one process gives; it is left alone by others, and nothing of it is left."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import numpy as np
@@ -35,8 +33,6 @@ from tests.tiny import ROOT, WIDTH
 
 ray = pytest.importorskip("ray", reason="needs the extra `ray`")
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CLOSE = 1e-5
 LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}

@@ -1,10 +1,9 @@
 """What cannot be embedded is one sentence, and nothing is written or lost."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -12,10 +11,6 @@ import torch
 
 from tests.embedding.lab import FakeEncoder, Run, table, write_parquet, write_text
 from tests.tiny import contents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def refused(run: Run, *more: str) -> str:

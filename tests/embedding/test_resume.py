@@ -1,7 +1,5 @@
 """A run that was stopped, wherever it was, resumes and ends as one that was not."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re
@@ -9,7 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,9 +24,6 @@ from tests.embedding.lab import (
     write_text,
 )
 from tests.tiny import ROOT, contents
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RESUME = "embed: interrupted; the same command resumes after the last finished chunk.\n"
 

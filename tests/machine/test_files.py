@@ -1,7 +1,5 @@
 """Outputs are whole or as they were, and one that cannot be written is refused before any work."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

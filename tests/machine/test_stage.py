@@ -1,9 +1,7 @@
 """A stage ends with an exit code and, for what can be explained, one sentence."""
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -11,10 +9,6 @@ import torch
 from pipeline import compare, evaluate, prepare, train
 from pipeline.machine.errors import OtherProcessError
 from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 NO_OPTIONS = argparse.Namespace()
 

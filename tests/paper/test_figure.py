@@ -1,10 +1,9 @@
 """What an analysis leaves: equal bytes for equal numbers, in a form that git shows well."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from pipeline.paper.figure import Figure, as_json, write_figures
 from pipeline.results.figures import panels
 from tests.tiny import contents
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DATA: dict[str, Any] = {
     "grid": [[1.5, 2.0], [3.0, None]],

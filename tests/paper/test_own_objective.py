@@ -1,9 +1,8 @@
 """The four steps of docs/objectives.md: an objective of one's own goes through every analysis."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,9 +13,6 @@ from pipeline.paper.simulation.numbers import at_means, mean_dissipation
 from pipeline.training.dynamics import dynamics, named
 from serve.components import take_apart
 from tests.tiny import ROOT, SETTINGS, write_params
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGE = (ROOT / "docs/objectives.md").read_text(encoding="utf-8")
 STEPS = PAGE.split("## An objective of your own")[1]

@@ -1,11 +1,9 @@
 """Folders as the stages before `compare` leave them, with scores that are chosen."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,21 +11,22 @@ import pytest
 from pipeline.compare import main
 from pipeline.encoder.record import Origin
 from pipeline.results.metrics import metrics, scores_archive
-from pipeline.senteval.benchmark import Result
+from pipeline.senteval.benchmark import Half, Result
+from pipeline.senteval.classifier import SettingName
+from pipeline.senteval.known import Label
 from pipeline.senteval.similarity import spearman
-from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.sts import SubsetScore, TaskScore
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
-from pipeline.senteval.transfer import TransferResult, TransferScore
-
-if TYPE_CHECKING:
-    from pipeline.senteval.classifier import SettingName
-    from pipeline.senteval.known import Label
+from pipeline.senteval.transfer import TransferScore
 
 close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
+NOBODY = Origin(None, None, None, None, None)
 CURVE = "step,dev_spearman,loss\n0,50.0,3.1\n50,61.5,2.2\n100,60.25,2.0\n"
 
 
-def result(tasks: dict[str, int], noise: float, seed: int, label: Label = "other") -> StsResult:
+def result(
+    tasks: dict[str, int], noise: float, seed: int, label: Label = "other"
+) -> Half[TaskScore]:
     """Cosines that follow gold up to noise of its own, on tasks with so many pairs."""
     scores = []
     for task, pairs in tasks.items():
@@ -37,23 +36,23 @@ def result(tasks: dict[str, int], noise: float, seed: int, label: Label = "other
         score = spearman(cosine, gold)
         subsets = {"test": SubsetScore(score, pairs)}
         scores.append(TaskScore(task, score, score, subsets, cosine, gold, label))
-    return StsResult(tuple(scores), tuple(task for task in STS_TASKS if task not in tasks))
+    return Half(tuple(scores), tuple(task for task in STS_TASKS if task not in tasks))
 
 
-def clusters(result: StsResult, pairs: int = 1) -> dict[str, np.ndarray]:
+def clusters(result: Half[TaskScore], pairs: int = 1) -> dict[str, np.ndarray]:
     """So many neighbours depend on one another; tasks share no cluster."""
     ends = np.cumsum([0, *(score.pairs for score in result.scores)])
     starts = zip(result.scores, ends[:-1], strict=True)
     return {score.task: start + np.arange(score.pairs) // pairs for score, start in starts}
 
 
-def transfer_result(accuracies: dict[str, float], label: Label = "other") -> TransferResult:
+def transfer_result(accuracies: dict[str, float], label: Label = "other") -> Half[TransferScore]:
     scores = [
         TransferScore(task, accuracy, 50.0, None, (1e-5,), {"all": 400}, label)
         for task, accuracy in accuracies.items()
     ]
     missing = [task for task in TRANSFER_TASKS if task not in accuracies]
-    return TransferResult(tuple(scores), tuple(missing) if accuracies else ())
+    return Half(tuple(scores), tuple(missing) if accuracies else ())
 
 
 class Project:
@@ -75,11 +74,10 @@ class Project:
         label: Label = "other",
         curve: str | None = CURVE,
     ) -> None:
-        encoder = f"{objective}-{seed}"
         origin = Origin(objective, seed, steps=None, step=None, dev_spearman=None)
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
         both = Result(sts, transfer_result(transfer or {}, label), setting)
-        self._add(f"{objective}/{seed}", encoder, origin, both, data)
+        self.measured(f"{objective}/{seed}", both, origin, data)
         if curve is not None:
             self.write(f"curves/{objective}/{seed}.csv", curve.encode())
 
@@ -92,12 +90,21 @@ class Project:
     ) -> None:
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
         both = Result(sts, transfer_result({}), "fast")
-        self._add(name, "bert-mini", Origin(None, None, None, None, None), both, "sample")
+        self.measured(name, both, NOBODY)
 
-    def _add(self, place: str, encoder: str, origin: Origin, measured: Result, data: str) -> None:
-        content = metrics(encoder, "abc", origin, measured, Path(data)).content()
-        self.write(f"metrics/{place}.json", json.dumps(content).encode())
-        self.write(f"scores/{place}.npz", scores_archive(measured.sts, clusters(measured.sts)))
+    def measured(
+        self,
+        place: str,
+        result: Result,
+        origin: Origin,
+        data: str = "sample",
+        reading: str = "metrics",
+    ) -> None:
+        """What `evaluate` leaves; scores, too, of what `compare` reads."""
+        content = metrics(origin.name("bert-mini"), "abc", origin, result, Path(data)).content()
+        self.write(f"{reading}/{place}.json", json.dumps(content).encode())
+        if reading == "metrics":
+            self.write(f"scores/{place}.npz", scores_archive(result.sts, clusters(result.sts)))
 
     def write(self, name: str, content: bytes) -> None:
         path = self.folder / name

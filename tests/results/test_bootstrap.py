@@ -1,7 +1,5 @@
 """Bootstrap of Spearman correlations, against scipy resample by resample."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

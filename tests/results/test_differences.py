@@ -1,16 +1,9 @@
 """What an objective differs by from others: intervals, and what they mean in words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
-from tests.results.lab import close, result
-
-if TYPE_CHECKING:
-    from tests.results.lab import Project
+from tests.results.lab import Project, close, result
 
 
 class TestIntervals:

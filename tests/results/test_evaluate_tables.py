@@ -1,34 +1,29 @@
 """What the terminal shows of scores."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
 
 from pipeline.results.evaluate_tables import notes, tables
-from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
-from pipeline.senteval.transfer import TransferResult, TransferScore
-
-if TYPE_CHECKING:
-    from pipeline.senteval.known import Label
+from pipeline.senteval.benchmark import Half, Result
+from pipeline.senteval.known import Label
+from pipeline.senteval.sts import SubsetScore, TaskScore
+from pipeline.senteval.transfer import TransferScore
 
 DATA = Path("somewhere")
 
 
-def sts(label: Label) -> StsResult:
+def sts(label: Label) -> Half[TaskScore]:
     scores, subsets = np.arange(3.0), {"a": SubsetScore(10, 1), "b": SubsetScore(40, 2)}
-    return StsResult((TaskScore("STS12", 60.125, 50, subsets, scores, scores, label),), ("STS13",))
+    return Half((TaskScore("STS12", 60.125, 50, subsets, scores, scores, label),), ("STS13",))
 
 
-def transfer(label: Label) -> TransferResult:
+def transfer(label: Label) -> Half[TransferScore]:
     mr = TransferScore("MR", 80.5, 81.5, None, (1e-5,) * 10, {"all": 10662}, label)
     counts = {"train": 4076, "test": 1725}
     mrpc = TransferScore("MRPC", 75.5, 74.5, 82.25, (1e-5,), counts, label)
-    return TransferResult((mr, mrpc), ("CR", "TREC"))
+    return Half((mr, mrpc), ("CR", "TREC"))
 
 
 def shown(result: Result) -> list[list[str]]:

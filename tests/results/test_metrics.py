@@ -1,7 +1,5 @@
 """What the metrics of an encoder hold: rounded scores, averages, quantiles, no times."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -11,10 +9,10 @@ import pytest
 
 from pipeline.encoder.record import Origin
 from pipeline.results.metrics import Metrics, average_label, data_name, metrics
-from pipeline.senteval.benchmark import Result
-from pipeline.senteval.sts import StsResult, SubsetScore, TaskScore
+from pipeline.senteval.benchmark import Half, Result
+from pipeline.senteval.sts import SubsetScore, TaskScore
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
-from pipeline.senteval.transfer import TransferResult, TransferScore
+from pipeline.senteval.transfer import TransferScore
 from tests.tiny import SAMPLE
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +50,7 @@ def written(
     origin: Origin = VICREG,
 ) -> Any:
     """The content of the file."""
-    measured = Result(StsResult(sts, ()), TransferResult(transfer, ()), "test")
+    measured = Result(Half(sts, ()), Half(transfer, ()), "test")
     return json.loads(json.dumps(metrics("vicreg-1", "abc", origin, measured, SAMPLE).content()))
 
 

@@ -1,34 +1,27 @@
 """What the compare stage refuses: exit status 1 and one sentence, nothing written."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.results.metrics import scores_archive
-from tests.results.lab import clusters, result
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.results.lab import Project
+from tests.results.lab import Project, clusters, result
+from tests.tiny import Refused
 
 
-def refused(project: Project, capsys: pytest.CaptureFixture[str]) -> str:
-    assert project.compare() == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    assert not (project.folder / "results").exists()
-    return captured.err
+@pytest.fixture
+def refusal(project: Project, refused: Refused) -> Callable[[], str]:
+    """What `compare` says of the project as it is."""
 
+    def sentence() -> str:
+        said = refused(project.compare())
+        assert not (project.folder / "results").exists()
+        return said
 
-def test_no_metrics(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = refused(project, capsys)
-    assert "holds no <objective>/<seed>.json; run pipeline.evaluate first" in sentence
+    return sentence
 
 
 @pytest.mark.parametrize(
@@ -44,19 +37,16 @@ def test_no_metrics(project: Project, capsys: pytest.CaptureFixture[str]) -> Non
     ],
 )
 def test_encoders_that_were_measured_otherwise(
-    project: Project, capsys: pytest.CaptureFixture[str], other: dict[str, Any], message: str
+    project: Project, refusal: Callable[[], str], other: dict[str, Any], message: str
 ) -> None:
     project.add("info_nce", transfer={"MR": 1.0})
     project.add("vicreg", **({"transfer": {"MR": 2.0}} | other))
-    assert message in refused(project, capsys)
+    assert message in refusal()
 
 
-def test_a_backbone_that_was_measured_otherwise(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def with_another_backbone(project: Project) -> None:
     project.add("mpt")
     project.add_untrained(tasks={"STS12": 100})
-    assert "untrained.json has tasks STS12, mpt/1 has STS-B" in refused(project, capsys)
 
 
 def without_labels(project: Project) -> None:
@@ -72,45 +62,43 @@ def in_anothers_place(project: Project) -> None:
     (project.folder / "metrics" / "vicreg").rename(project.folder / "metrics" / "mhe")
 
 
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (without_labels, "(sts.STS-B.label: Field required); evaluate the encoder again"),
-        (in_anothers_place, "was measured on vicreg-1"),
-        (
-            lambda project: project.write("metrics/mhe/1.json", b"{"),
-            "1.json is not <objective>/<seed>.json as",
-        ),
-    ],
-)
+UNUSABLE: dict[str, Callable[[Project], None]] = {
+    "holds no <objective>/<seed>.json; run pipeline.evaluate first": lambda _: None,
+    "untrained.json has tasks STS12, mpt/1 has STS-B": with_another_backbone,
+    "(sts.STS-B.label: Field required); evaluate the encoder again": without_labels,
+    "was measured on vicreg-1": in_anothers_place,
+    "1.json is not <objective>/<seed>.json as": lambda project: project.write(
+        "metrics/mhe/1.json", b"{"
+    ),
+}
+
+
+@pytest.mark.parametrize("message", UNUSABLE)
 def test_metrics_that_cannot_be_used(
-    project: Project,
-    capsys: pytest.CaptureFixture[str],
-    spoil: Callable[[Project], None],
-    message: str,
+    project: Project, refusal: Callable[[], str], message: str
 ) -> None:
-    spoil(project)
-    assert message in refused(project, capsys)
+    UNUSABLE[message](project)
+    assert message in refusal()
 
 
 def test_scores_that_are_missing_or_of_another_run(
-    project: Project, capsys: pytest.CaptureFixture[str]
+    project: Project, refusal: Callable[[], str]
 ) -> None:
     """Git has the metrics and DVC the scores, so that one may be there without the other."""
     project.add("vicreg")
     project.add("vicreg_modified")
     path = project.folder / "scores" / "vicreg" / "1.npz"
     path.unlink()
-    assert "vicreg/1.npz has no scores of STS-B that can be read" in refused(project, capsys)
+    assert "vicreg/1.npz has no scores of STS-B that can be read" in refusal()
     other = result({"STS12": 300}, 3, 1)
     path.write_bytes(scores_archive(other, clusters(other)))
-    assert "vicreg/1.npz has no scores of STS-B that can be read" in refused(project, capsys)
+    assert "vicreg/1.npz has no scores of STS-B that can be read" in refusal()
     other = result({"STS-B": 300}, 3, 1)
     path.write_bytes(scores_archive(other, clusters(other)))
-    assert "evaluate the encoder again to write both" in refused(project, capsys)
+    assert "evaluate the encoder again to write both" in refusal()
 
 
-def test_other_gold_scores(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_gold_scores(project: Project, refusal: Callable[[], str]) -> None:
     """Gold twice as large has the same ranks and scores, but is not the same data."""
     project.add("vicreg")
     project.add("vicreg_modified")
@@ -120,4 +108,4 @@ def test_other_gold_scores(project: Project, capsys: pytest.CaptureFixture[str])
     arrays["STS-B/gold"] *= 2
     np.savez(path, allow_pickle=False, **arrays)
     message = "STS-B of vicreg/1 has other gold scores than vicreg_modified/1"
-    assert message in refused(project, capsys)
+    assert message in refusal()

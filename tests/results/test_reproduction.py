@@ -1,22 +1,17 @@
 """The tables of a reproduction: both readings, ablation, learning rates, and which cells ran."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pipeline.encoder.record import Origin
 from pipeline.reproduction import main
-from pipeline.results.metrics import metrics, scores_archive
-from pipeline.senteval.benchmark import Result
-from tests.results.lab import close, clusters, result, transfer_result
-
-if TYPE_CHECKING:
-    from pipeline.senteval.sts import StsResult
+from pipeline.senteval.benchmark import Half, Result
+from pipeline.senteval.sts import TaskScore
+from tests.results.lab import Project, close, result, transfer_result
 
 TASKS = {"STS12": 200, "STS-B": 100}
 
@@ -26,29 +21,22 @@ class Cells:
 
     def __init__(self, folder: Path) -> None:
         self.runs, self.out = folder / "runs", folder / "out"
+        self.main = Project(self.runs / "3.0e-4")
         self.ran: list[list[str]] = [["rate", "objective", "seed", "day", "processor"]]
 
     def add(
         self, objective: str, seed: int = 42, *, rate: str = "3.0e-4", last: float, best: float = 1
-    ) -> StsResult:
+    ) -> Half[TaskScore]:
         """A cell whose cosines have so much noise at the last and at the best step."""
-        place = f"{objective}/{seed}"
-        measured = {"metrics": result(TASKS, last, seed), "best": result(TASKS, best, seed)}
-        for reading, scores in measured.items():
-            self.write(f"{rate}/{reading}/{place}.json", measured_as(objective, seed, scores))
-        archive = scores_archive(measured["metrics"], clusters(measured["metrics"]))
-        self.write(f"{rate}/scores/{place}.npz", archive)
-        dev = 70 - last
-        self.write(f"{rate}/curves/{place}.csv", f"step,dev_spearman\n0,50\n400,{dev}\n".encode())
+        project, place = Project(self.runs / rate), f"{objective}/{seed}"
+        curve = f"step,dev_spearman\n0,50\n400,{70 - last}\n"
+        project.add(objective, seed, noise=last, tasks=TASKS, curve=curve)
+        chosen = Result(result(TASKS, best, seed), transfer_result({}), "fast")
+        project.measured(place, chosen, made(objective, seed), reading="best")
         record = {"training": {"precision": "bf16"}, "versions": {"torch": "2.13.0"}}
-        self.write(f"{rate}/records/{place}.json", json.dumps(record).encode())
+        project.write(f"records/{place}.json", json.dumps(record).encode())
         self.ran.append([rate, objective, str(seed), "2026-11-30", "Xeon, Intel"])
-        return measured["metrics"]
-
-    def write(self, name: str, content: bytes) -> None:
-        path = self.runs / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        return result(TASKS, last, seed)
 
     def tables(self) -> dict[str, str]:
         """By heading, what the stage wrote below it."""
@@ -64,10 +52,8 @@ class Cells:
         return json.loads((self.out / "reproduction.json").read_text(encoding="utf-8"))
 
 
-def measured_as(objective: str | None, seed: int | None, scores: StsResult) -> bytes:
-    both = Result(scores, transfer_result({}), "fast")
-    origin = Origin(objective, seed, None, None, None)
-    return json.dumps(metrics("name", "abc", origin, both, Path("sample")).content()).encode()
+def made(objective: str, seed: int) -> Origin:
+    return Origin(objective, seed, None, None, None)
 
 
 def table(text: str) -> list[list[str]]:
@@ -85,10 +71,7 @@ def test_both_readings_stand_side_by_side_with_the_backbone(cells: Cells) -> Non
         cells.add("vicreg", seed, last=6, best=2)
         cells.add("vicreg_modified", seed, last=1)
     for name in ("untrained", "untrained_mean"):
-        backbone = result(TASKS, 8, 0)
-        cells.write(f"3.0e-4/metrics/{name}.json", measured_as(None, None, backbone))
-        archive = scores_archive(backbone, clusters(backbone))
-        cells.write(f"3.0e-4/scores/{name}.npz", archive)
+        cells.main.add_untrained(name, noise=8, tasks=TASKS)
     found = cells.tables()
     assert list(found) == ["Reproduction", "Last step", "Best step", "Cells"]
     names = ["`untrained`", "`untrained_mean`", "`vicreg`", "`vicreg_modified`"]
@@ -121,6 +104,27 @@ def test_an_ablation_shows_the_average_after_each_step(cells: Cells) -> None:
     assert best[:2] == ["`vicreg`", "best"]
 
 
+def test_losses_of_others_stand_as_they_are_and_repaired_below_the_baseline(cells: Cells) -> None:
+    names = ("info_nce", "siglip", "siglip_repaired", "circle_repaired", "ranking")
+    averages = {
+        name: cells.add(name, last=noise, best=noise + 1).average
+        for name, noise in zip(names, (2, 6, 1, 1, 1), strict=True)
+    }
+    shown = table(cells.tables()["Repaired losses"])
+    assert [row[0] for row in shown[1:]] == [
+        "`info_nce`",
+        "`siglip`",
+        "`siglip_repaired`",
+        "*repaired - as it is*",
+    ]
+    assert [row[2] for row in shown[1:4]] == [f"{averages[name]:.2f}" for name in names[:3]]
+    best = [result(TASKS, noise, 42).average for noise in (7, 2)]
+    assert shown[4][2:] == [
+        f"*{averages['siglip_repaired'] - averages['siglip']:+.2f}*",
+        f"*{best[1] - best[0]:+.2f}*",
+    ]
+
+
 def test_learning_rates_stand_in_columns_and_the_best_on_dev_is_bold(cells: Cells) -> None:
     """The dev score of these cells falls with their noise."""
     averages = {
@@ -138,8 +142,7 @@ def test_learning_rates_stand_in_columns_and_the_best_on_dev_is_bold(cells: Cell
 def test_transfer_has_a_table_where_it_was_measured(cells: Cells) -> None:
     cells.add("vicreg", last=6)
     scores = Result(result({}, 1, 1), transfer_result({"MR": 70.0}), "fast")
-    content = metrics("name", "abc", Origin("vicreg", 42, None, None, None), scores, Path("sample"))
-    cells.write("3.0e-4/transfer/vicreg/42.json", json.dumps(content.content()).encode())
+    cells.main.measured("vicreg/42", scores, made("vicreg", 42), reading="transfer")
     assert table(cells.tables()["Transfer, last step"])[1] == ["`vicreg`", "n = 1", "70.00"]
     assert cells.numbers()["transfer"]["vicreg"]["scores"]["MR"]["mean"] == 70
 

@@ -1,7 +1,5 @@
 """Features and labels that are drawn, for classifiers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pipeline.senteval.softmax import Setting

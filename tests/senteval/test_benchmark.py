@@ -1,11 +1,11 @@
 """Both halves in one call, for anybody's model."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import zlib
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,14 +13,8 @@ import torch
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
-from pipeline.senteval.classifier import SETTINGS
+from pipeline.senteval.classifier import SETTINGS, SettingName
 from tests.real import REAL, SAMPLE, needs_real_data
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pipeline.senteval.classifier import SettingName
 
 
 def words(sentences: list[str]) -> np.ndarray:

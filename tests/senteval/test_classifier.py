@@ -1,25 +1,19 @@
 """The batched protocol against the plain one of `unbatched`, and what must not change a score."""
 
-from __future__ import annotations
-
 import dataclasses
 import zlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import torch
 
-from pipeline.senteval.classifier import SETTINGS, WEIGHT_DECAYS, Outcome, classify
+from pipeline.senteval.classifier import SETTINGS, WEIGHT_DECAYS, Outcome, SettingName, classify
+from pipeline.senteval.softmax import Setting
 from pipeline.senteval.tasks import read_transfer
 from pipeline.senteval.transfer import transfer_features
 from tests.real import REAL, needs_real_data
 from tests.senteval import unbatched
 from tests.senteval.made_up import ADAM, RMSPROP, examples
-
-if TYPE_CHECKING:
-    from pipeline.senteval.classifier import SettingName
-    from pipeline.senteval.softmax import Setting
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

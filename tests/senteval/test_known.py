@@ -1,9 +1,7 @@
 """What counts as the published benchmark, what as other data, and what is refused as damaged."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,6 @@ from pipeline.machine.errors import InputError
 from pipeline.senteval.known import HEAD_LINES, check, known_files
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from tests.real import REAL, SAMPLE, needs_real_data
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PUBLISHED_LINES = {
     "MR": 5331 + 5331,

@@ -1,8 +1,7 @@
 """Readers: what is a line, a column, a scored pair and a labelled sentence, and what is refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +20,6 @@ from pipeline.senteval.readers import (
     read_subsets,
     read_trec,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
 

@@ -1,7 +1,5 @@
 """Training many classifiers at once: what must not change what any of them learns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

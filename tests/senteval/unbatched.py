@@ -4,8 +4,6 @@ Written from the description of the protocol and for reading, not for speed: glo
 torch's optimizers. Needs numpy, torch and scikit-learn only; nothing from `pipeline`.
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass, field
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,13 @@ import pytest
 import torch
 
 from pipeline.objectives import OBJECTIVES
-from serve.components import check_torch, choose_objective, dropout_views, take_apart
+from serve.components import (
+    Losses,
+    choose_objective,
+    dropout_views,
+    list_objectives,
+    take_apart,
+)
 from serve.errors import ApiError
 from tests.objectives.conftest import make_views
 from tests.tiny import corpus
@@ -25,6 +32,12 @@ if TYPE_CHECKING:
 
 TEXTS = corpus()[:5]
 BUDGET = 4096
+SIGMOID = {"loss": "pipeline.objectives.sigmoid:sigmoid_loss", "temperature": 0.1, "bias": -10.0}
+LOSSES: Losses = {
+    "siglip": SIGMOID,
+    "siglip_repaired": SIGMOID | {"repair": {"margin": 0.4}},
+    "nowhere": {"loss": "no_such_library.losses:Loss"},
+}
 
 
 @pytest.fixture
@@ -43,21 +56,21 @@ def trained(encoder: ServedEncoder, **record: Any) -> ServedEncoder:
 class TestChoosing:
     def test_null_is_the_encoders_own_with_its_hyperparameters(self, copy: ServedEncoder) -> None:
         trained(copy, objective="mpt", hyperparameters={"margin": 0.5})
-        name, objective = choose_objective(copy, None, None)
+        name, objective = choose_objective(copy, None, None, {})
         assert (name, objective.hyperparameters.model_dump()) == ("mpt", {"margin": 0.5})
 
     def test_changes_are_made_to_the_record_of_the_own_objective(self, copy: ServedEncoder) -> None:
         record = {"margin": 0.5, "ratio": 1.25, "temperature": 0.1}
         trained(copy, objective="vicreg_modified", hyperparameters=record)
         for name in (None, "vicreg_modified"):
-            _, objective = choose_objective(copy, name, {"margin": 1.0})
+            _, objective = choose_objective(copy, name, {"margin": 1.0}, {})
             assert (
                 objective.hyperparameters.model_dump().items() >= (record | {"margin": 1.0}).items()
             )
 
     def test_another_objective_has_its_defaults(self, copy: ServedEncoder) -> None:
         trained(copy, objective="mpt", hyperparameters={"margin": 0.5})
-        _, objective = choose_objective(copy, "mhe_modified", {"ratio": 2})
+        _, objective = choose_objective(copy, "mhe_modified", {"ratio": 2}, {})
         assert objective == OBJECTIVES["mhe_modified"](ratio=2)
 
     @pytest.mark.parametrize("record", [{}, {"objective": None}, []])
@@ -66,9 +79,9 @@ class TestChoosing:
     ) -> None:
         (copy.folder / "triad.json").write_text(json.dumps(record), encoding="utf-8")
         with pytest.raises(ApiError, match="was not trained here, so give one of info_nce, ") as it:
-            choose_objective(copy, None, None)
+            choose_objective(copy, None, None, {})
         assert (it.value.status, it.value.param) == (400, "objective")
-        assert choose_objective(copy, "mpt", None)[0] == "mpt"
+        assert choose_objective(copy, "mpt", None, {})[0] == "mpt"
 
     @pytest.mark.parametrize(
         ("name", "changes", "message"),
@@ -79,16 +92,62 @@ class TestChoosing:
             ("mpt", {"margin": 3}, r"hyperparameters: mpt\.margin: 3 is out of range"),
             ("mpt", {"margin": "wide"}, r"mpt\.margin: expected a number, got 'wide'"),
             ("vicreg_modified", {"gate": "open"}, r"\.gate: expected one of 'cross_view', "),
+            ("sigmoid", {}, "unknown objective 'sigmoid'; did you mean 'siglip'"),
+            ("pipeline.objectives.sigmoid:sigmoid_loss", {}, "unknown objective 'pipeline"),
+            ("siglip", {"loss": "os:system"}, "siglip has no 'loss'; it has temperature, bias"),
+            ("siglip", {"repair.margin": 0.3}, "siglip has no 'repair.margin'"),
+            ("siglip", {"bias": "low"}, r"siglip\.bias: expected a number, got 'low'"),
+            ("siglip_repaired", {"repair.margin": 9}, r"repair\.margin: 9 is out of range"),
+            ("nowhere", {}, "no_such_library.losses:Loss cannot be imported"),
         ],
     )
     def test_what_there_is_not_is_refused(
         self, reader: Tiny, name: str, changes: dict[str, Any], message: str
     ) -> None:
         with pytest.raises(ApiError, match=message) as caught:
-            choose_objective(reader.served, name, changes)
+            choose_objective(reader.served, name, changes, LOSSES)
         assert caught.value.status == 400
         assert caught.value.message.endswith(".")
         assert len(caught.value.message) < 700
+
+
+class TestLossesOfOthers:
+    def test_a_loss_has_its_values_and_repair_and_the_changes(self, reader: Tiny) -> None:
+        changes = {"bias": -5, "repair.margin": 0.2}
+        name, objective = choose_objective(reader.served, "siglip_repaired", changes, LOSSES)
+        repair = {"margin": 0.2, "ratio": 1.5, "temperature": None}
+        assert name == "siglip_repaired"
+        assert objective.hyperparameters.model_dump() == SIGMOID | {"bias": -5, "repair": repair}
+
+    def test_an_encoder_trained_with_one_has_its_own_values(self, copy: ServedEncoder) -> None:
+        mine = SIGMOID | {"bias": -7.0}
+        trained(copy, objective="mine", hyperparameters=mine)
+        name, objective = choose_objective(copy, None, None, LOSSES)
+        assert (name, objective.hyperparameters.model_dump()) == ("mine", mine | {"repair": None})
+        trained(copy, objective="mine", hyperparameters={"loss": "vicreg_centred", "repair": {}})
+        assert choose_objective(copy, None, None, {})[0] == "mine"
+
+    def test_a_record_imports_nothing_that_the_service_does_not_name(
+        self, copy: ServedEncoder
+    ) -> None:
+        trained(copy, objective="mine", hyperparameters={"loss": "antigravity:fly"})
+        with pytest.raises(ApiError, match=r"trained with antigravity:fly, which serve\.losses"):
+            choose_objective(copy, None, None, LOSSES)
+        assert "antigravity" not in sys.modules
+
+    def test_ours_and_those_whose_library_is_installed_are_listed(self) -> None:
+        data = {one["id"]: one for one in list_objectives(LOSSES)}
+        assert set(data) == {*OBJECTIVES, "siglip", "siglip_repaired"}
+        assert data["mpt"]["loss"] is None
+        assert data["mpt"]["hyperparameters"] == {"margin": 0.23}
+        assert data["siglip_repaired"]["loss"] == SIGMOID["loss"]
+        assert data["siglip_repaired"]["hyperparameters"] == {
+            "temperature": 0.1,
+            "bias": -10.0,
+            "repair.margin": 0.4,
+            "repair.ratio": 1.5,
+            "repair.temperature": None,
+        }
 
 
 class TestDropout:
@@ -162,12 +221,3 @@ class TestTakingApart:
         step = take_apart(OBJECTIVES["mpt"](margin=0.0), anchor, anchor, 1.0)["step"]
         for told in (step["positive"], step["hardest_negative"]):
             np.testing.assert_allclose(told["after"], told["before"], atol=1e-6)
-
-
-def test_an_import_that_is_blocked_is_as_good_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def blocked(name: str) -> None:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr("serve.installed.find_spec", blocked)
-    with pytest.raises(ApiError, match="has no torch"):
-        check_torch()

@@ -13,52 +13,14 @@ from pipeline.encoder.version import folder_version
 from serve import installed
 from serve.encoders.exporting import export_missing
 from serve.engine import Engine
-from serve.errors import ApiError
-from tests.serve.fakes import PATIENCE, Fake, served
+from tests.serve.fakes import PATIENCE
 from tests.serve.served import PARAMS, until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.serve.conftest import Tiny
-
-
-@pytest.fixture
-def engine() -> Iterator[Engine]:
-    made = Engine(PARAMS)
-    yield made
-    made.batcher.stop()
-
-
-def refusal(engine: Engine) -> ApiError:
-    with pytest.raises(ApiError) as caught:
-        engine.check_loaded()
-    assert caught.value.status == 503
-    return caught.value
-
-
-def test_it_is_not_ready_before_the_encoders_are_loaded(engine: Engine) -> None:
-    assert not engine.ready
-    assert refusal(engine).message == "the encoders are being loaded; try again soon."
-    assert refusal(engine).code == "loading"
-
-
-def test_it_is_not_ready_without_any_encoder_and_says_why(engine: Engine) -> None:
-    engine.registry.loaded = True
-    assert not engine.ready
-    assert refusal(engine).message == "no encoder is served (none was found); see the log."
-    engine.registry.refused = {"a-1": "no graph", "b-1": "no tokenizer"}
-    assert "(a-1: no graph; b-1: no tokenizer)" in refusal(engine).message
-    assert refusal(engine).code == "no_encoder"
-
-
-def test_it_answers_with_the_first_encoder_and_is_ready_with_the_last(engine: Engine) -> None:
-    engine.registry.encoders = {"fake": served(Fake())}
-    engine.check_loaded()
-    assert not engine.ready
-    engine.registry.loaded = True
-    assert engine.ready
 
 
 def test_encoders_are_loaded_in_the_background_and_looked_at_again(

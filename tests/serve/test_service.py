@@ -67,8 +67,6 @@ from bentoml._internal.utils.analytics import usage_stats
 print(json.dumps({{
     "imported": [name for name in {(*HEAVY, *RUNTIMES)!r} if name in sys.modules],
     "silent": usage_stats.do_not_track(),
-    "http": [service.TriadService.config["http"][name] for name in ("host", "port")],
-    "workers": service.TriadService.config["workers"],
 }}))
 """
 
@@ -98,18 +96,3 @@ def test_nothing_phones_home_even_if_bentoml_has_looked_before() -> None:
         "print(json.dumps([before, usage_stats.do_not_track()]))"
     )
     assert seen(code) == [False, True]
-
-
-def test_one_worker_listens_for_this_machine_only(supervisor: dict[str, Any]) -> None:
-    assert supervisor["http"] == ["127.0.0.1", 3000]
-    assert supervisor["workers"] == 1
-
-
-@pytest.mark.verify
-def test_host_and_port_say_where_it_listens() -> None:
-    code = (
-        "import serve.service as service\n"
-        "http = service.TriadService.config['http']\n"
-        "print(json.dumps([http['host'], http['port']]))"
-    )
-    assert seen(code, HOST="0.0.0.0", PORT="8080") == ["0.0.0.0", 8080]

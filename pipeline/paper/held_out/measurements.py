@@ -4,31 +4,23 @@ The first view's embeddings are the anchors, the second view's their positives a
 (c_ij, j != i).
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy.stats import norm
+from torch import Tensor
 
 from pipeline.objectives.pieces import margin_gate, softmax_over_negatives
-from pipeline.objectives.views import diagonal_mask, hardest, l2_normalize
-from pipeline.paper.held_out.schema import Grid
+from pipeline.objectives.views import Views, diagonal_mask, hardest, l2_normalize
+from pipeline.paper.held_out.schema import Grid, Settings
 from pipeline.paper.lemma import ratio_bounds
 from pipeline.results.layout import rounded
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy.typing as npt
-    from torch import Tensor
-
-    from pipeline.objectives.views import Views
-    from pipeline.paper.held_out.schema import Settings
-
-    Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 
 COSINES = Grid(start=-1, stop=1, points=201)
 RATIOS = Grid(start=-1, stop=3, points=201)

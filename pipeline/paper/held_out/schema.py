@@ -1,14 +1,10 @@
 """What is measured of one encoder: the file that `pipeline.measure` writes and the report reads."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 Sign = Literal["positive", "negative"]
 

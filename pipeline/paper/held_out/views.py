@@ -3,24 +3,18 @@
 Dropout is on and the head is off: it is gone after training.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from pipeline.data.batches import batch_indices, two_views
+from pipeline.data.tokens import TokenArrays
+from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.errors import InputError
 from pipeline.objectives.views import Views, check_finite, l2_normalize
 from pipeline.training.network import TrainingNetwork
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pipeline.data.tokens import TokenArrays
-    from pipeline.encoder.encoder import SentenceEncoder
 
 
 def complete_batches(sentences: int, batch_size: int, wanted: int) -> int:

@@ -1,24 +1,25 @@
 """Figures of the study and of the main runs: a function draws one, `text.md.jinja` explains it."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib import figure
+from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from pipeline.paper.figure import Figure, explained
 from pipeline.paper.held_out.schema import Measurement, Sign
 from pipeline.paper.report.conjectures import WITHOUT
-from pipeline.paper.report.study import Dynamics
+from pipeline.paper.report.study import Dynamics, Study
 from pipeline.paper.report.tables import (
     BASELINE,
     DYNAMIC,
     LETTERS,
     READINGS,
+    Scored,
     ablation,
     before_and_after,
     ours,
@@ -26,17 +27,7 @@ from pipeline.paper.report.tables import (
     sweeps,
 )
 from pipeline.results.figures import COLOURS, line, panels
-from pipeline.results.numbers import AVERAGE, MODIFIED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from matplotlib import figure
-    from matplotlib.axes import Axes
-
-    from pipeline.paper.report.study import Study
-    from pipeline.paper.report.tables import Scored
-    from pipeline.results.numbers import Spread
+from pipeline.results.numbers import AVERAGE, MODIFIED, Spread
 
 Points = Sequence[float] | NDArray[np.float64]
 Curve = dict[str, Any]  # mean and deviation at the points of one axis, and how many seeds

@@ -1,16 +1,11 @@
 """Markdown with pictures -> one HTML page that holds all it shows and asks nobody for anything."""
 
-from __future__ import annotations
-
 import base64
 import html
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from markdown_it import MarkdownIt
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _IMAGE = re.compile(r'<img src="([^"]+\.svg)"')
 

@@ -1,15 +1,10 @@
 """The sample's corpus, a tenth of it held out, for the tiny backbone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.tiny import prepare_sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="package")

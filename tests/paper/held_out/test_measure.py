@@ -1,9 +1,8 @@
 """The measuring stage: what it embeds and writes, that equal runs write equal bytes, refusals."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +11,7 @@ from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.version import folder_version
 from pipeline.measure import describe_encoder, main
 from tests.paper.held_out.test_views import BATCH_SIZE, BATCHES, SEED, STILL, views
-from tests.tiny import change_json, prepare_sample
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.tiny import Refused, change_json, prepare_sample
 
 
 def run(out: Path, encoder: Path | str, prepared: Path, **changes: str) -> int:
@@ -118,45 +114,33 @@ class TestEncoders:
 
 
 class TestRefusals:
-    def refused(self, capsys: pytest.CaptureFixture[str], code: int) -> str:
-        error = capsys.readouterr().err
-        assert code == 1
-        assert error.startswith("measure: ")
-        assert error.endswith(".\n")
-        assert error.count("\n") == 1
-        return error
-
     @pytest.mark.parametrize("held_out", [0.0, 0.005])
     def test_too_few_sentences(
-        self, tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], held_out: float
+        self, tiny_bert: Path, tmp_path: Path, refused: Refused, held_out: float
     ) -> None:
         few = prepare_sample(tiny_bert, tmp_path / "few", held_out)
-        error = self.refused(capsys, run(tmp_path / "out.json", tiny_bert, few))
+        error = refused(run(tmp_path / "out.json", tiny_bert, few))
+        assert error.startswith("measure: ")
         assert "fewer than one batch of 16" in error
         assert "larger corpus.held_out (or --held-out), or give a smaller --batch-size" in error
         assert not (tmp_path / "out.json").exists()
 
     def test_an_encoder_with_another_tokenizer(
-        self,
-        tiny_roberta: Path,
-        prepared: Path,
-        tmp_path: Path,
-        capsys: pytest.CaptureFixture[str],
+        self, tiny_roberta: Path, prepared: Path, tmp_path: Path, refused: Refused
     ) -> None:
-        code = run(tmp_path / "out.json", tiny_roberta, prepared)
-        assert "whose tokenizer is not that of" in self.refused(capsys, code)
+        error = refused(run(tmp_path / "out.json", tiny_roberta, prepared))
+        assert "whose tokenizer is not that of" in error
 
     def test_an_encoder_without_dropout(
-        self, own: Path, prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, own: Path, prepared: Path, tmp_path: Path, refused: Refused
     ) -> None:
         change_json(own / "config.json", **STILL)
-        code = run(tmp_path / "out.json", own, prepared)
-        assert "has no dropout" in self.refused(capsys, code)
+        assert "has no dropout" in refused(run(tmp_path / "out.json", own, prepared))
 
     def test_writing_into_the_encoders_folder(
-        self, own: Path, prepared: Path, capsys: pytest.CaptureFixture[str]
+        self, own: Path, prepared: Path, refused: Refused
     ) -> None:
-        error = self.refused(capsys, run(own / "out.json", own, prepared))
+        error = refused(run(own / "out.json", own, prepared))
         assert "lies in the encoder's folder" in error
 
     @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Measurements on views whose cosines are known, and on random ones computed a second time."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

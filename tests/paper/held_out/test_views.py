@@ -1,9 +1,7 @@
 """Held-out sentences as two views: the encoder's own embeddings, under dropout, without a head."""
 
-from __future__ import annotations
-
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +10,9 @@ import torch
 from pipeline.data.batches import batch_indices
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
+from pipeline.objectives.views import Views
 from pipeline.paper.held_out.views import dropout_views
 from tests.tiny import change_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.objectives.views import Views
 
 BATCHES, BATCH_SIZE, SEED = 3, 16, 5
 STILL = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

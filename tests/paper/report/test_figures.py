@@ -1,26 +1,18 @@
 """Figures of the study: what is drawn, that it can be read, and what is joined over seeds."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
-import torch
 
-from pipeline.objectives.views import Views, l2_normalize
-from pipeline.paper.figure import as_json
+from pipeline.paper.figure import Figure, as_json
 from pipeline.paper.held_out.measurements import measure
 from pipeline.paper.held_out.schema import Data, Measurement, Settings
 from pipeline.paper.report import figures
+from pipeline.paper.report.study import Dynamics
 from pipeline.results.layout import rounded
 from pipeline.training.curves import DYNAMICS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pipeline.paper.figure import Figure
-    from pipeline.paper.report.study import Dynamics
+from tests.paper.held_out.test_measurements import random_views
 
 SETTINGS = Settings(margin=0.3, temperatures=(0.01, 0.05, 0.3), steps=(0.1, 0.5, 2.0), seed=1)
 DATA = Data(source="wiki.txt", hash="abc", held_out=40, batches=2, batch_size=16, sentences=32)
@@ -28,15 +20,7 @@ DATA = Data(source="wiki.txt", hash="abc", held_out=40, batches=2, batch_size=16
 
 def measurement(name: str, seed: int, noise: float = 0.5) -> Measurement:
     """Of random embeddings."""
-    generator = torch.Generator().manual_seed(seed)
-
-    def normal() -> torch.Tensor:
-        return torch.randn(16, 8, generator=generator, dtype=torch.float64)
-
-    batches = []
-    for _ in range(2):
-        anchor = normal()
-        batches.append(Views(l2_normalize(anchor), l2_normalize(anchor + noise * normal())))
+    batches = [random_views(2 * seed + batch, 16, 8, noise) for batch in (0, 1)]
     return Measurement(
         encoder={"name": f"{name}-{seed}", "objective": name, "seed": seed},
         data=DATA,

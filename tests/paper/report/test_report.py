@@ -1,12 +1,11 @@
 """The report: one page that asks nobody for anything, whose numbers come from files."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +14,7 @@ from pipeline.paper.report.page import as_page
 from pipeline.report import main
 from pipeline.results.figures import panels
 from tests.paper.report.written_study import OBJECTIVES, WrittenStudy
-from tests.tiny import ROOT, contents
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.tiny import ROOT, Refused, contents
 
 NAMES = ("dissipation", "hardest_share", "ratio", "lemma")
 STUDY_FIGURES = {
@@ -174,21 +170,15 @@ def test_equal_inputs_give_equal_bytes(reported: Project) -> None:
     assert contents(reported.out) == first
 
 
-def test_a_study_without_runs_is_refused_in_a_sentence(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert project.run() == 1
-    assert re.fullmatch(r"report: study: .* holds no run; .*\n", capsys.readouterr().err)
+def test_a_study_without_runs_is_refused(project: Project, refused: Refused) -> None:
+    assert re.fullmatch(r"report: study: .* holds no run; .*\n", refused(project.run()))
     assert not (project.out / "report.html").exists()
 
 
-def test_a_missing_comparison_is_refused_in_a_sentence(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_comparison_is_refused(project: Project, refused: Refused) -> None:
     project.study.add_all()
     (project.out.parent / "comparison.json").unlink()
-    assert project.run() == 1
-    assert "comparison.json cannot be read" in capsys.readouterr().err
+    assert "comparison.json cannot be read" in refused(project.run())
 
 
 def test_markup_in_a_name_is_text(tmp_path: Path) -> None:

@@ -1,27 +1,16 @@
 """The study's runs read back: what is there, what is missing, what a variant changes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from pipeline.config import load as config
 from pipeline.machine.errors import InputError
-from pipeline.paper.report.study import Study, read_study
 from pipeline.results.numbers import Spread
 from tests.paper.report.written_study import OBJECTIVES, WrittenStudy, measured
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-def read(written: WrittenStudy) -> Study:
-    return read_study(config.load(written.params), written.folder)
-
 
 def test_every_cell_that_was_run_is_read(tmp_path: Path) -> None:
-    study = read(WrittenStudy(tmp_path).add_all())
+    study = WrittenStudy(tmp_path).add_all().read()
     assert study.seeds == dict.fromkeys(OBJECTIVES, (1, 2))
     assert study.missing == []
     assert study.tasks == ("STS-B",)
@@ -31,7 +20,7 @@ def test_every_cell_that_was_run_is_read(tmp_path: Path) -> None:
 
 def test_dev_scores_are_means_over_seeds_with_their_deviation(tmp_path: Path) -> None:
     """Seeds 1 and 2 score 51 and 52 at best: mean 51.5, sample deviation sqrt(0.5)."""
-    scores = read(WrittenStudy(tmp_path).add_all()).scores["paradigm"]
+    scores = WrittenStudy(tmp_path).add_all().read().scores["paradigm"]
     assert scores.best == Spread(51.5, 0.5**0.5)
     assert scores.last == Spread(41.5, 0.5**0.5)
 
@@ -43,7 +32,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, path: str) -> None:
     written = WrittenStudy(tmp_path).add_all()
     (tmp_path / path).write_bytes(b"\xff\xfe{")
     with pytest.raises(InputError, match=rf"{path} cannot be read .*again"):
-        read(written)
+        written.read()
 
 
 @pytest.mark.parametrize(
@@ -58,13 +47,13 @@ def test_a_damaged_file_is_named(tmp_path: Path, path: str) -> None:
 def test_a_variant_says_what_it_changes(
     tmp_path: Path, name: str, changed: dict[str, object]
 ) -> None:
-    assert read(WrittenStudy(tmp_path).add_all()).changes(name) == changed
+    assert WrittenStudy(tmp_path).add_all().read().changes(name) == changed
 
 
 def test_averages_are_of_objectives_whose_runs_were_all_scored(tmp_path: Path) -> None:
     written = WrittenStudy(tmp_path).add_all()
     (tmp_path / "metrics/vicreg/2.json").unlink()
-    scores = read(written).scores
+    scores = written.read().scores
     assert scores["vicreg"].average is None
     assert scores["arccon"].average == Spread(50.0, 0.0)
 
@@ -80,4 +69,4 @@ def test_encoders_that_were_measured_in_another_way_are_refused(
     content[part][key] = "9"
     written.json("held_out/vicreg/1.json", content)
     with pytest.raises(InputError, match=rf"backbone and vicreg-1 differ in {part}\.{key}"):
-        read(written)
+        written.read()

@@ -1,23 +1,17 @@
 """Sweeps, ablation, conventions, conjectures and the paper's tables, of numbers that are chosen."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pipeline.config import load as config
+from pipeline.config.schema import Params
 from pipeline.paper.report import conjectures, tables
 from pipeline.paper.report.figures import before_and_after_figure
-from pipeline.paper.report.study import Study, read_study
 from tests.paper.report.written_study import WrittenStudy
 from tests.tiny import write_params
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pipeline.config.schema import Params
 
 
 @pytest.fixture
@@ -25,12 +19,8 @@ def written(tmp_path: Path) -> WrittenStudy:
     return WrittenStudy(tmp_path).add_all()
 
 
-def read(written: WrittenStudy) -> Study:
-    return read_study(config.load(written.params), written.folder)
-
-
 def evidence_of(component: str, written: WrittenStudy) -> conjectures.Evidence:
-    evidence = conjectures.conjectures(read(written))[component]
+    evidence = conjectures.conjectures(written.read())[component]
     assert evidence is not None
     return evidence
 
@@ -39,7 +29,7 @@ class TestSweeps:
     def test_points_differ_in_one_hyperparameter_and_stand_by_its_value(
         self, written: WrittenStudy
     ) -> None:
-        assert tables.sweeps(read(written)) == {
+        assert tables.sweeps(written.read()) == {
             "margin": [(0.3, "paradigm"), (2.0, "paradigm_open")],
             "temperature": [(0.05, "paradigm"), (3.0, "paradigm_temperature_300")],
             "ratio": [(1.0, "paradigm"), (2.0, "paradigm_ratio_200")],
@@ -47,12 +37,12 @@ class TestSweeps:
 
     def test_a_line_of_the_table_is_a_point(self, written: WrittenStudy) -> None:
         row = ["margin m", "2", "2", "52.50 ± 0.71", "42.50 ± 0.71", "50.00 ± 0.00"]
-        assert row in tables.sweep_rows(read(written))
+        assert row in tables.sweep_rows(written.read())
 
 
 class TestAblation:
     def test_the_steps_that_were_run_stand_in_the_papers_order(self, written: WrittenStudy) -> None:
-        assert tables.ablation(read(written)) == {
+        assert tables.ablation(written.read()) == {
             "vicreg": {
                 "original": "vicreg",
                 "+ dissipation": "vicreg_dissipation",
@@ -62,7 +52,7 @@ class TestAblation:
 
     def test_a_step_that_was_not_run_is_a_dash(self, written: WrittenStudy) -> None:
         cells = ["56.50 ± 0.71", "57.50 ± 0.71", "-", "58.50 ± 0.71"]
-        assert ["`vicreg`", "dev, best step", "2", *cells] in tables.ablation_rows(read(written))
+        assert ["`vicreg`", "dev, best step", "2", *cells] in tables.ablation_rows(written.read())
 
 
 class TestConventions:
@@ -70,7 +60,7 @@ class TestConventions:
         self, written: WrittenStudy
     ) -> None:
         """Places 7 to 9 of the list: dev scores 58.5, 59.5, 60.5."""
-        rows = tables.convention_rows(read(written))
+        rows = tables.convention_rows(written.read())
         assert [row[:4] for row in rows] == [
             ["`vicreg_modified`", "nothing", "2", "58.50 ± 0.71"],
             ["`vicreg_modified_both`", "positive_gradient: both", "2", "59.50 ± 0.71 (+1.00)"],
@@ -126,7 +116,7 @@ class TestConjectures:
 
 class TestSmallFindings:
     def test_the_least_ratio_is_over_steps_and_seeds(self, written: WrittenStudy) -> None:
-        study = read(written)
+        study = written.read()
         rows = [row["ratio"] for seed in study.dynamics["arccon"].values() for row in seed]
         assert tables.least_ratios(study)["arccon"] == np.nanmin(rows)
 

@@ -1,18 +1,16 @@
 """A study's folder as its stages leave it, with numbers that are chosen."""
 
-from __future__ import annotations
-
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
 
+from pipeline.config import load as config
+from pipeline.paper.report.study import Study, read_study
 from pipeline.senteval.tasks import STS_TASKS
 from pipeline.training.curves import COLUMNS, DYNAMICS
 from tests.tiny import write_params
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 TEMPERATURES, STEPS = (0.05, 0.3), (0.5, 1.0)
 UNIFORM = 1 / 127
@@ -56,7 +54,10 @@ class WrittenStudy:
         self.params = write_params(folder / "params.yaml", changes)
         self.json("untrained.json", measured("backbone", None, 0.8, 0.5))
 
-    def add_all(self) -> WrittenStudy:
+    def read(self) -> Study:
+        return read_study(config.load(self.params), self.folder)
+
+    def add_all(self) -> Self:
         """A run of every cell; scores grow with the objective's place in the list."""
         for place, name in enumerate(OBJECTIVES):
             for seed in self.seeds:

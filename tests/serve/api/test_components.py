@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from pipeline.objectives import OBJECTIVES
+from pipeline.objectives.foreign import foreign
+from serve.components import changeable
 from tests.serve.api.test_docs import described, validate
 from tests.serve.served import PARAMS, Api, limits, refusal, running
 from tests.tiny import corpus
@@ -94,6 +96,30 @@ class TestEveryObjective:
                     assert refusal(response, 400)["param"] == "hyperparameters"
 
 
+@pytest.mark.parametrize("name", PARAMS.losses)
+class TestLossesOfOthers:
+    def test_they_are_listed_and_taken_apart(self, api: Api, name: str) -> None:
+        pytest.importorskip(PARAMS.losses[name]["loss"].partition(".")[0])
+        listed = api.get("/v1/objectives").json()
+        validate(api, listed, described(api, "get", "/v1/objectives", 200))
+        assert name in {one["id"] for one in listed["data"]}
+        content = ask(api, **ASKED, objective=name)
+        validate(api, content, described(api, "post", PATH, 200))
+        objective = foreign(name, PARAMS.losses[name])
+        views = (embedded(api, texts).double() for texts in (ANCHORS, POSITIVES))
+        for piece, expected in objective.components(*views)._asdict().items():
+            largest = max(1.0, expected.abs().max().item())
+            np.testing.assert_allclose(content[piece], expected, atol=1e-3 * largest)
+
+    def test_no_value_is_a_fault(self, api: Api, name: str) -> None:
+        pytest.importorskip(PARAMS.losses[name]["loss"].partition(".")[0])
+        for field in changeable(PARAMS.losses[name]):
+            for value in (0, -1, 1e-30, 1e40, 2**53, ""):
+                asked = ASKED | {"objective": name, "hyperparameters": {field: value}}
+                status = api.post(PATH, asked).status_code
+                assert status in {200, 400}, (field, value)
+
+
 def test_what_is_not_finite_is_null(api: Api) -> None:
     asked = ASKED | {"objective": "info_nce", "hyperparameters": {"temperature": 5e-324}}
     response = api.post(PATH, asked)
@@ -113,6 +139,22 @@ class TestDropout:
     def test_tokens_of_both_views_are_counted(self, api: Api, bert: Tiny) -> None:
         tokens = sum(map(len, bert.served.tokenizer.encode(ANCHORS)))
         assert ask(api, **DROPOUT)["usage"]["total_tokens"] == 2 * tokens
+
+
+@pytest.mark.parametrize("positives", [POSITIVES, None])
+def test_the_embeddings_of_both_views_are_given_where_they_are_asked_for(
+    api: Api, positives: list[str] | None
+) -> None:
+    asked = ASKED | {"objective": "vicreg", "positives": positives}
+    assert "embeddings" not in ask(api, **asked)
+    content = ask(api, **asked, embeddings=True)
+    validate(api, content, described(api, "post", PATH, 200))
+    h, p = (torch.tensor(content["embeddings"][one]) for one in ("anchor", "positive"))
+    if positives:
+        torch.testing.assert_close(h, embedded(api, ANCHORS), rtol=0, atol=CLOSE)
+        torch.testing.assert_close(p, embedded(api, POSITIVES), rtol=0, atol=CLOSE)
+    pieces = OBJECTIVES["vicreg"]().components(h.double(), p.double())
+    np.testing.assert_allclose(content["weight"], pieces.weight, atol=CLOSE)
 
 
 class TestCutTexts:
@@ -142,7 +184,10 @@ def test_texts_count_towards_the_limit_of_a_request(bert: Tiny) -> None:
 def test_without_torch_it_answers_501_and_the_others_go_on(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("serve.installed.find_spec", lambda _: None)
+    def blocked(name: str) -> None:
+        raise ModuleNotFoundError(name)
+
+    monkeypatch.setattr("serve.installed.find_spec", blocked)
     error = refusal(api.post(PATH, ASKED | {"objective": "mpt"}), 501)
     assert (error["code"], error["type"]) == ("torch_missing", "server_error")
     validate(api, {"error": error}, described(api, "post", PATH, 501))

@@ -183,14 +183,28 @@ class TestHealth:
         assert refusal(api.get("/readyz"), 503)["code"] == "draining"
         assert api.post("/v1/embeddings", ASKED["/v1/embeddings"]).status_code == 200
 
-    def test_one_without_encoders_is_alive_and_not_ready(self) -> None:
+    def test_one_without_encoders_is_alive_and_not_ready_and_says_why(self) -> None:
         with running() as engine:
-            api = Api(engine)
+            api, registry = Api(engine), engine.registry
+
+            def why(path: str, code: str) -> str:
+                error = refusal(api.get(path), 503)
+                assert error["code"] == code
+                return str(error["message"])
+
             assert api.get("/livez").status_code == 200
-            assert refusal(api.get("/readyz"), 503)["code"] == "no_encoder"
-            engine.registry.loaded = False
-            assert refusal(api.get("/readyz"), 503)["code"] == "loading"
-            assert refusal(api.get("/v1/models"), 503)["code"] == "loading"
+            nothing = "no encoder is served (none was found); see the log."
+            assert why("/readyz", "no_encoder") == nothing
+            registry.refused = {"a-1": "no graph", "b-1": "no tokenizer"}
+            assert "(a-1: no graph; b-1: no tokenizer)" in why("/readyz", "no_encoder")
+            registry.loaded = False
+            loading = "the encoders are being loaded; try again soon."
+            assert why("/readyz", "loading") == why("/v1/models", "loading") == loading
+
+    def test_one_answers_with_its_first_encoder_and_is_ready_with_its_last(self, api: Api) -> None:
+        api.engine.registry.loaded = False
+        assert api.get("/v1/models").status_code == 200
+        assert api.get("/readyz").status_code == 503
 
     def test_one_whose_threads_have_died_is_not_alive(
         self, api: Api, monkeypatch: pytest.MonkeyPatch

@@ -44,7 +44,7 @@ http {{
 
 @pytest.fixture(scope="module")
 def site(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A client of nginx, whose configuration is the printed one, but for its ports."""
+    """A client of nginx, whose configuration is the printed one, but for ports and rate."""
     folder = tmp_path_factory.mktemp("nginx")
     params = write_params(folder, store, store.both, path_prefix="/triad")
     with running(folder, params) as server:
@@ -52,6 +52,7 @@ def site(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[htt
         port = free_port()
         printed = PRINTED.replace("127.0.0.1:3000", f"127.0.0.1:{server.address[1]}")
         printed = printed.replace("listen 80", f"listen 127.0.0.1:{port}")
+        printed = printed.replace("rate=20r/s", "rate=1r/s")  # a busy machine asks no faster
         file = folder / "nginx.conf"
         file.write_text(MAIN.format(folder=folder, printed=printed), encoding="utf-8")
         program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
@@ -89,3 +90,16 @@ def test_the_page_its_assets_and_its_settings_are_too(site: httpx.Client) -> Non
     for asset in assets:
         assert site.get(f"/triad/demo/{asset}").status_code == 200, asset
     assert site.get("/triad/demo/config").json()["root"] == f"{site.base_url}/triad/demo"
+
+
+def test_a_key_that_asks_too_often_is_refused_and_others_are_not(site: httpx.Client) -> None:
+    def ask(key: str) -> int:
+        headers = {"Authorization": f"Bearer {key}"}
+        return site.get("/triad/v1/models", headers=headers).status_code
+
+    statuses = [ask("busy") for _ in range(80)]
+    assert statuses[0] == 200
+    assert 429 in statuses[41:]  # after the burst
+    assert set(statuses) == {200, 429}
+    assert ask("quiet") == 200
+    assert site.get("/triad/livez").status_code == 200

@@ -167,7 +167,7 @@ def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     """The Bento, where packages that its image does not have cannot be imported."""
     place = tmp_path_factory.mktemp("served")
     lines = (bento / "env/python/requirements.txt").read_text(encoding="utf-8").splitlines()
-    there = {canonicalize_name(line.partition("==")[0]) for line in lines} | {"triad"}
+    there = {canonicalize_name(line.partition("==")[0]) for line in lines} | {"triad-encoders"}
     absent = {
         module
         for module, packages in packages_distributions().items()

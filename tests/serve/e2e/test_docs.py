@@ -152,14 +152,6 @@ def test_the_readmes_command_answers(server: Server) -> None:
     assert [len(one["similarities"]) for one in both] == [1, 1]
 
 
-def test_token_ids_with_and_without_special_tokens_give_the_same(server: Server) -> None:
-    (example,) = (one for one in EXAMPLES if "[37, 53]" in one.command)
-    command = example.command.rstrip().replace(DEFAULT, server.url)
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-    first, second = (item["embedding"] for item in json.loads(done.stdout)["data"])
-    assert first == second
-
-
 @pytest.mark.parametrize(
     "snippet", SNIPPETS, ids=["openai", "langchain", "llama-index", "bentoml", "triad"]
 )

@@ -227,6 +227,12 @@ def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
     page.get_by_label("Query").fill(NASTY)
     page.locator("#run-search").click()
     expect(page.locator("#found table")).to_have_count(2)
+    desk.tab("Gradient")
+    page.locator("#lab .editor summary").click()
+    page.get_by_label("Anchors, one sentence a line").fill(f"{NASTY}\nother\nthird")
+    page.get_by_role("button", name="Encode this batch").click()
+    expect(page.locator("#lab .sentence")).to_have_count(3)
+    expect(page.locator("#lab .sentence").first).to_contain_text("<script>")
     assert page.title() != "taken"
     assert page.locator("img[src=x]").count() == 0
     desk.settle()

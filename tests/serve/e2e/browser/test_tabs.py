@@ -122,16 +122,18 @@ def test_a_search_shows_what_moved(visit: Visit) -> None:
 def test_the_gradient_follows_the_sliders(visit: Visit) -> None:
     page = visit.page
     visit.tab("Gradient")
-    visit.chart("step-second")
-    settings = page.locator("#gradient-settings .score.second")
-    expect(settings).to_contain_text("margin 0.3")
-    page.locator("#slider-margin input[type=number]").fill("0.9")
-    page.locator("#slider-margin input[type=number]").press("Enter")
-    expect(settings).to_contain_text("margin 0.9")
-    page.locator("#own-settings").click()
-    expect(settings).to_contain_text("margin 0.3")
-    for element in ("dissipation", "weight-first", "weight-second", "ratio"):
-        visit.chart(element)
+    second = page.locator("#lab .verdict-line.second")
+    expect(second).to_contain_text("vicreg_modified")
+    margin = page.locator("#lab-margin")
+    expect(margin).to_have_value("0.3")
+    margin.fill("0")
+    expect(second).to_contain_text("12 of 12 are settled")
+    margin.fill("2")
+    expect(second).to_contain_text("0 of 12 are settled")
+    page.get_by_role("button", name="Back to both encoders").click()
+    expect(margin).to_have_value("0.3")
+    page.locator("#lab .maps summary").click()
+    expect(page.locator("#lab .maps svg")).to_have_count(2)
     visit.hold("gradient")
 
 

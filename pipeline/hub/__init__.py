@@ -1,0 +1,1 @@
+"""What an encoder gains when it leaves for the hub: a complete card, a graph."""
