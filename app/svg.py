@@ -180,7 +180,7 @@ def curves(
         return f"{across:.1f} {170 - 150 * (scaled(value) - low) / (high - low):.1f}"
 
     body = "".join(
-        f'<text x="40" y="{y}" text-anchor="end">{value:.3g}</text>'
+        f'<text x="40" y="{y}" text-anchor="end">{float(f"{value:.2g}"):g}</text>'
         for y, value in ((24, finite[:, 1].max()), (174, finite[:, 1].min()))
     )
     body += (

@@ -67,23 +67,12 @@ class Visit:
     def open(self, url: str) -> Page:
         """Go there, and wait until the page is made."""
         self.page.goto(url, wait_until="domcontentloaded")
-        expect(self.page.locator("#compare")).to_be_visible()
+        expect(self.page.locator("#run-pair")).to_be_visible()
         return self.page
 
     def tab(self, name: str) -> None:
-        """Choose a tab; on narrow screens, some are behind a menu."""
-        tab = self.page.get_by_role("tab", name=name, exact=True)
-        if not tab.first.is_visible():
-            self.page.locator(".overflow-menu > button").first.click()
-            self.page.locator(".overflow-dropdown button", has_text=name).first.click()
-            return
-        tab.first.click()
-
-    def chart(self, element: str, alt: str = "") -> None:
-        """Wait until a chart is drawn that tells this."""
-        drawn = self.page.locator(f"#{element} .js-plotly-plot[role=img]")
-        expect(drawn).to_be_visible()
-        expect(drawn).to_have_attribute("aria-label", re.compile(f"{re.escape(alt)}."))
+        """Choose a panel of the laboratory."""
+        self.page.get_by_role("tab", name=name, exact=True).click()
 
     def settle(self) -> None:
         """Wait until what changed last is there and has faded in."""

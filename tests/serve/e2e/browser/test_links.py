@@ -1,7 +1,8 @@
-"""An address that was passed on shows what it was made of, or what there is instead."""
+"""The address holds what is shown: passed on, reloaded and gone back to, it shows that again."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -14,27 +15,96 @@ from tests.serve.e2e.browser.conftest import load_page
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from tests.serve.e2e.browser.chromium import Visit
     from tests.serve.e2e.process import Server
+
+FIRST = "#a textarea"
+
+
+def compare(visit: Visit, sentence: str) -> None:
+    """Write a sentence and compare it with Enter."""
+    visit.page.locator(FIRST).fill(sentence)
+    visit.page.locator(FIRST).press("Enter")
 
 
 def test_a_link_shows_the_view_that_it_was_made_of(browser: Browser, server: Server) -> None:
     view = {
-        "original": "vicreg_modified-42",
-        "modified": "vicreg-42",
+        "first": "vicreg_modified-42",
+        "second": "vicreg-42",
         "a": "Tea & cake?",
         "b": "100 % cocoa #1",
     }
     with visiting(browser) as visit:
-        page = visit.open(f"{load_page(server)}?{urlencode(view)}")
-        expect(page.locator("#pair-scores .score.first h3")).to_have_text("vicreg_modified-42")
-        expect(page.get_by_label("Sentence", exact=True)).to_have_value(view["a"])
-        expect(page.get_by_label("Other sentence")).to_have_value(view["b"])
+        page = visit.open(f"{load_page(server)}#{urlencode(view)}")
+        expect(page.locator("#pair-result .score.side-0 h3")).to_have_text(
+            "A VICReg, modified, seed 42"
+        )
+        expect(page.locator(FIRST)).to_have_value(view["a"])
+        expect(page.locator("#b textarea")).to_have_value(view["b"])
 
 
-@pytest.mark.verify
-def test_a_link_to_an_encoder_that_is_gone_shows_those_there_are(
+def test_a_link_opens_the_panel_that_was_shown(browser: Browser, server: Server) -> None:
+    with visiting(browser) as visit:
+        page = visit.page
+        page.goto(f"{load_page(server)}#tab=search&query=tea")
+        expect(page.locator("#found table")).to_have_count(2)
+        expect(page.locator("#query textarea, #query input").first).to_have_value("tea")
+
+
+def test_a_link_to_an_encoder_that_is_gone_says_so_and_shows_those_there_are(
     browser: Browser, server: Server
 ) -> None:
     with visiting(browser) as visit:
-        visit.open(f"{load_page(server)}?original=gone-1")
-        expect(visit.page.locator("#pair-scores .score.first h3")).to_have_text("vicreg-42")
+        page = visit.open(f"{load_page(server)}#first=gone-1")
+        expect(page.locator("#status")).to_contain_text("asks for 'gone-1'")
+        expect(page.locator("#pair-result .score.side-0 h3")).to_have_text("A VICReg, seed 42")
+
+
+def test_back_shows_the_comparison_before(browser: Browser, server: Server) -> None:
+    with visiting(browser) as visit:
+        page = visit.open(load_page(server))
+        compare(visit, "Snow fell all night.")
+        expect(page).to_have_url(re.compile("Snow"))
+        compare(visit, "Rain fell all day.")
+        expect(page).to_have_url(re.compile("Rain"))
+        page.go_back()
+        expect(page.locator(FIRST)).to_have_value("Snow fell all night.")
+
+
+def test_a_text_too_long_for_a_link_is_said_to_be_and_survives_a_reload(
+    browser: Browser, server: Server
+) -> None:
+    long = "word " * 1000
+    with visiting(browser) as visit:
+        page = visit.open(load_page(server))
+        compare(visit, long)
+        expect(page.locator("#said")).to_contain_text("too long for a link")
+        assert len(page.evaluate("location.hash")) <= 2000
+        assert "?" not in page.url
+        page.reload()
+        expect(page.locator(FIRST)).to_have_value(long)
+
+
+def test_results_of_other_inputs_are_dimmed_at_once(browser: Browser, server: Server) -> None:
+    with visiting(browser) as visit:
+        page = visit.open(load_page(server))
+        expect(page.locator("#pair-result .cosine")).to_have_count(2)
+        page.locator(FIRST).fill("Something else")
+        expect(page.locator("#view-pair.stale")).to_have_count(1, timeout=500)
+        page.locator(FIRST).press("Enter")
+        expect(page.locator("#view-pair.stale")).to_have_count(0)
+
+
+@pytest.mark.parametrize("kind", ["curl", "Python"])
+def test_what_is_shown_can_be_copied_as_a_request(
+    browser: Browser, server: Server, kind: str
+) -> None:
+    with visiting(browser) as visit:
+        visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = visit.open(load_page(server))
+        expect(page.locator("#pair-result .cosine")).to_have_count(2)
+        page.get_by_role("button", name=f"Copy as {kind}").click()
+        expect(page.locator("#said")).to_contain_text(f"copied as {kind}")
+        text = page.evaluate("navigator.clipboard.readText()")
+        assert f"{server.url}/v1/similarity" in text
+        assert "vicreg_modified-42" in text

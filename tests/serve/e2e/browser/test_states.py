@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.serve.e2e.browser.chromium import PHONE, serious, visiting
+from tests.serve.e2e.browser.chromium import PHONE, visiting
 from tests.serve.e2e.browser.conftest import load_page
 from tests.serve.e2e.conftest import KEY
 from tests.serve.e2e.process import Server, eventually, free_port
@@ -34,7 +34,7 @@ NASTY = "<script>document.title='taken'</script><img src=x onerror=\"document.ti
 def visit_desk(browser: Browser, server: Server) -> Iterator[Visit]:
     with visiting(browser) as visit:
         visit.open(load_page(server))
-        expect(visit.page.locator("#pair-scores .cosine")).to_have_count(2)
+        expect(visit.page.locator("#pair-result .cosine")).to_have_count(2)
         yield visit
 
 
@@ -76,7 +76,7 @@ def test_the_page_waits_for_a_service_that_is_down_and_goes_on_by_itself(
         page = visit.open(url)
         expect(page.get_by_role("alert").first).to_contain_text("Start it with `make serve`")
         launch(store.both, {"PORT": port}).wait_for(200)
-        expect(page.locator("#pair-scores .cosine")).to_have_count(2)
+        expect(page.locator("#pair-result .cosine")).to_have_count(2)
         expect(page.get_by_role("alert")).to_have_count(0)
         visit.hold("recovered")
 
@@ -92,32 +92,19 @@ def test_with_keys_the_page_asks_for_one_and_forwards_it(browser: Browser, locke
         expect(page.get_by_role("alert").first).to_contain_text("API key is not known here")
         key.fill(KEY)
         key.press("Enter")
-        expect(page.locator("#pair-scores .cosine")).to_have_count(2)
+        expect(page.locator("#pair-result .cosine")).to_have_count(2)
         visit.hold("key")
-
-
-def test_the_page_is_accessible_before_its_charts_are_drawn(
-    browser: Browser, server: Server
-) -> None:
-    with visiting(browser) as visit:
-        # What draws them is fetched with the first chart; here it never comes.
-        visit.page.route("**/PlotlyPlot*", lambda _: None)
-        page = visit.open(load_page(server))
-        expect(page.locator("#pair-scores .cosine")).to_have_count(2)
-        expect(page.get_by_role("img", name="A chart that is not drawn yet")).to_be_visible()
-        visit.settle()
-        assert not serious(page)
 
 
 @pytest.mark.parametrize(
     ("tab", "box", "text", "button", "said"),
     [
-        ("Pair", "", "", "#compare", "one of them is empty"),
-        ("Pairs", "#pairs-text", "", "#score-pairs", "There is no pair"),
-        ("Pairs", "#pairs-text", "a\tb\n" * 2001, "#score-pairs", "2,001"),
-        ("Matrix", "#matrix-text", "one", "#compare-all", "Give 2 to 40 sentences"),
-        ("Matrix", "#matrix-text", "a\n" * 41, "#compare-all", "there are 41"),
-        ("Search", "#query", "", "#search", "the query is empty"),
+        ("Pair", "", "", "#run-pair", "one of them is empty"),
+        ("Pairs", "#pairs", "", "#run-pairs", "There is no pair"),
+        ("Pairs", "#pairs", "a\tb\n" * 2001, "#run-pairs", "2,001"),
+        ("Matrix", "#matrix", "one", "#run-matrix", "Give 2 to 40 sentences"),
+        ("Matrix", "#matrix", "a\n" * 41, "#run-matrix", "there are 41"),
+        ("Search", "#query", "", "#run-search", "the query is empty"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_a_sentence(
@@ -142,11 +129,11 @@ def test_a_bad_row_is_named_and_the_others_are_scored(same_desk: Visit) -> None:
     page = same_desk.page
     same_desk.tab("Pairs")
     lines = ["a dog\ta cat\t3", "alone", "a hen\ta cock\t4", "a sea\ta lake\tmany", "a\tb\t1"]
-    page.locator("#pairs-text textarea").fill("\n".join(lines))
-    page.locator("#score-pairs").click()
-    expect(page.locator("#pairs-summary")).to_contain_text("2 rows were left out")
-    expect(page.locator("#pairs-summary")).to_contain_text("line 2")
-    expect(page.locator("#pairs-summary")).to_contain_text("line 4")
+    page.locator("#pairs textarea").fill("\n".join(lines))
+    page.locator("#run-pairs").click()
+    expect(page.locator("#pairs-result")).to_contain_text("2 rows were left out")
+    expect(page.locator("#pairs-result")).to_contain_text("line 2")
+    expect(page.locator("#pairs-result")).to_contain_text("line 4")
     expect(page.locator("#pairs-table")).to_contain_text("a cock")
 
 
@@ -172,8 +159,8 @@ def test_a_long_sentence_is_cut_and_said_to_be(same_desk: Visit) -> None:
     page = same_desk.page
     same_desk.tab("Pair")
     page.get_by_label("Sentence", exact=True).fill("word " * 1000)
-    page.get_by_role("button", name="Compare", exact=True).click()
-    expect(page.locator("#pair-scores")).to_contain_text("cut for vicreg-42")
+    page.locator("#run-pair").click()
+    expect(page.locator("#pair-result")).to_contain_text("cut for vicreg-42")
 
 
 @pytest.mark.verify
@@ -183,9 +170,9 @@ def test_two_people_at_once_see_their_own(browser: Browser, server: Server) -> N
         for visit, text in theirs:
             page = visit.open(load_page(server))
             visit.tab("Pairs")
-            page.locator("#pairs-text textarea").fill(f"{text}\tthe same")
+            page.locator("#pairs textarea").fill(f"{text}\tthe same")
         for visit, _ in theirs:
-            visit.page.locator("#score-pairs").click()
+            visit.page.locator("#run-pairs").click()
         for (visit, text), (_, others) in zip(theirs, reversed(theirs), strict=True):
             expect(visit.page.locator("#pairs-table")).to_contain_text(text)
             assert others not in visit.page.content()
@@ -199,7 +186,7 @@ def test_a_page_that_is_open_does_not_keep_the_service_from_stopping(
     server.wait_for(200)
     with visiting(browser) as visit:
         visit.open(load_page(server))
-        expect(visit.page.locator("#pair-scores .cosine")).to_have_count(2)
+        expect(visit.page.locator("#pair-result .cosine")).to_have_count(2)
         assert server.stop(seconds=30) == 0  # much sooner than after stop_seconds
 
 
@@ -213,32 +200,32 @@ def test_keyboard_alone_is_enough_to_compare(same_desk: Visit) -> None:
     page.keyboard.press("Control+A")
     page.keyboard.type("It snowed until morning.")
     page.keyboard.press("Tab")
-    expect(page.locator("#compare")).to_be_focused()
+    expect(page.locator("#run-pair")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("Snow"))
-    page.get_by_role("tab", name="Pair", exact=True).first.focus()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(page.locator("#pairs-text")).to_be_visible()
+    page.get_by_role("tab", name="Pair", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#pairs")).to_be_visible()
 
 
 def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
     page = desk.page
     desk.tab("Pair")
     page.get_by_label("Sentence", exact=True).fill(NASTY)
-    page.get_by_role("button", name="Compare", exact=True).click()
-    expect(page).to_have_url(re.compile("script"))
+    page.locator("#run-pair").click()
+    expect(page.locator("#pair-result .cosine")).to_have_count(2)
     desk.tab("Pairs")
-    page.locator("#pairs-text textarea").fill(f"{NASTY}\tother\t1\nb\tc\t2\nd\te\t0\n{NASTY}")
-    page.locator("#score-pairs").click()
+    page.locator("#pairs textarea").fill(f"{NASTY}\tother\t1\nb\tc\t2\nd\te\t0\n{NASTY}")
+    page.locator("#run-pairs").click()
     expect(page.locator("#pairs-table")).to_contain_text("<script>")
     desk.tab("Matrix")
-    page.locator("#matrix-text textarea").fill(f"{NASTY}\nother\nthird")
-    page.locator("#compare-all").click()
-    expect(page.locator("#tabs ol li")).to_have_count(3)
+    page.locator("#matrix textarea").fill(f"{NASTY}\nother\nthird")
+    page.locator("#run-matrix").click()
+    expect(page.locator("#matrix-result ol li")).to_have_count(3)
     desk.tab("Search")
     page.get_by_label("Query").fill(NASTY)
-    page.locator("#search").click()
+    page.locator("#run-search").click()
     expect(page.locator("#found table")).to_have_count(2)
     desk.tab("Gradient")
     page.locator("#lab .editor summary").click()

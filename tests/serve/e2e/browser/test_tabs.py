@@ -27,73 +27,84 @@ def cosine(server: Server, model: str, first: str, second: str) -> float:
     return float(answer.json["data"][0]["similarities"][0])
 
 
+def test_the_story_is_told_without_the_service_and_its_scrubber_moves_it(visit: Visit) -> None:
+    page = visit.page
+    expect(page.locator("#figure-dev svg")).to_have_attribute("aria-label", re.compile("step 400"))
+    page.locator("#scrubber").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#figure-dev svg")).to_have_attribute("aria-label", re.compile("step 10"))
+    page.get_by_role("tab", name="How hard to pull").click()
+    expect(page.locator("#figure-ratio svg")).to_be_visible()
+    expect(page.locator("#figure-dissipation")).to_be_hidden()
+
+
 def test_a_pair_is_compared(visit: Visit, server: Server) -> None:
     page = visit.page
     visit.tab("Pair")
     texts = "The cat sat on the mat.", "A feline rested on a rug."
-    page.get_by_label("Sentence", exact=True).fill(texts[0])
-    page.get_by_label("Other sentence").fill(texts[1])
-    page.get_by_role("button", name="Compare", exact=True).click()
-    for side, model in (("first", "vicreg-42"), ("second", "vicreg_modified-42")):
+    page.locator("#a textarea").fill(texts[0])
+    page.locator("#b textarea").fill(texts[1])
+    page.locator("#run-pair").click()
+    for side, model in enumerate(("vicreg-42", "vicreg_modified-42")):
         value = cosine(server, model, *texts)
-        score = page.locator(f"#pair-scores .score.{side}")
+        score = page.locator(f"#pair-result .score.side-{side}")
         expect(score.locator(".cosine")).to_have_text(f"{value:.3f}")
         # Quantiles from 0.2 to 1 in equal steps: see store.py.
         percent = float(np.clip((value - 0.2) / 0.8, 0, 1) * 100)
-        expect(score).to_contain_text(f"higher than {percent:.0f} %")
-    visit.chart("pair-chart", "Where the pair stands")
-    expect(page.get_by_role("radio").first).to_be_visible()
-    for kind, begin in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
-        with page.expect_download() as download:
-            page.get_by_role("button", name=f"Save this chart as {kind}").first.click()
-        assert Path(download.value.path()).read_bytes().startswith(begin)
+        expect(score).to_contain_text(f"nearer than {percent:.0f} %")
     visit.hold("pair")
 
 
-def test_pairs_on_which_they_disagree_are_offered_and_compared(visit: Visit) -> None:
+def test_pairs_to_try_are_offered_and_compared(visit: Visit) -> None:
     page = visit.page
     visit.tab("Pair")
-    choice = page.locator("#examples label").first
-    expect(choice).to_be_visible()
-    first, second = choice.inner_text().rsplit(" (", 1)[0].split(" ↔ ")
-    choice.click()
-    expect(page.get_by_label("Sentence", exact=True)).to_have_value(first)
-    expect(page.get_by_label("Other sentence")).to_have_value(second)
-    expect(page).to_have_url(re.compile("original=vicreg-42&modified=vicreg_modified-42&a="))
+    expect(page.locator("#guided")).to_contain_text("Of 12 chosen pairs")
+    probe = page.locator(".probe").first
+    first, second = probe.inner_text().split("\n")
+    probe.click()
+    expect(page.locator("#a textarea")).to_have_value(first)
+    expect(page.locator("#b textarea")).to_have_value(second)
+    expect(page).to_have_url(re.compile("#.*deer"))
 
 
 def test_many_pairs_are_scored_against_grades(visit: Visit, server: Server) -> None:
     page = visit.page
     visit.tab("Pairs")
     page.locator("#sample-pairs").click()
-    expect(page.locator("#pairs-text textarea")).to_have_value(re.compile("\t"))
-    page.locator("#score-pairs").click()
-    expect(page.locator("#pairs-summary table")).to_contain_text("vicreg_modified-42")
-    heading = page.locator("#pairs-table th", has_text="Ranks apart").first
-    expect(heading).to_be_attached()
-    assert heading.evaluate("(cell) => cell.getBoundingClientRect().width") > 100
+    expect(page.locator("#pairs textarea")).to_have_value(re.compile("\t"))
+    page.locator("#run-pairs").click()
+    expect(page.locator("#pairs-result table").first).to_contain_text("B less A")
+    heading = page.locator("#pairs-table th", has_text="B - A")
+    expect(heading).to_have_attribute("aria-sort", "descending")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download the table as CSV").click()
+        page.get_by_role("button", name="Download all as CSV").click()
     content = Path(download.value.path()).read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(content)))
     assert len(rows) == 375
     row = rows[17]
     found = cosine(server, "vicreg-42", row["First sentence"], row["Second sentence"])
-    assert abs(float(row["vicreg-42: cosine"]) - found) < 1e-3
-    apart = [abs(float(one["Ranks apart"])) for one in rows]
+    assert abs(float(row["A: cosine"]) - found) < 1e-3
+    apart = [abs(float(one["B - A"])) for one in rows]
     assert apart == sorted(apart, reverse=True)
+    page.locator("#pairs-table th", has_text="Graded").get_by_role("button").press("Enter")
+    grades = page.locator("#pairs-table td:nth-child(4)").all_inner_texts()
+    assert grades == sorted(grades, key=float, reverse=True)
     visit.hold("pairs")
 
 
-def test_a_matrix_of_sentences_is_drawn(visit: Visit) -> None:
+def test_a_matrix_of_sentences_is_drawn_and_read_by_keyboard(visit: Visit) -> None:
     page = visit.page
     visit.tab("Matrix")
-    visit.chart("map-first")
-    page.locator("#matrix-text textarea").fill("\n".join(corpus()[:5]))
-    page.locator("#compare-all").click()
-    for element in ("map-first", "map-second", "map-difference"):
-        visit.chart(element)
-    expect(page.locator("#tabs ol li")).to_have_count(5)
+    page.locator("#matrix textarea").fill("\n".join(corpus()[:5]))
+    page.locator("#run-matrix").click()
+    expect(page.locator("#matrix-result ol li")).to_have_count(5)
+    maps = page.locator("#matrix-result svg")
+    expect(maps).to_have_count(3)
+    maps.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#matrix-result .readout")).to_contain_text("B - A")
+    expect(page.locator("#matrix-result .here")).to_have_count(3)
     visit.hold("matrix")
 
 
@@ -102,10 +113,9 @@ def test_a_search_shows_what_moved(visit: Visit) -> None:
     visit.tab("Search")
     expect(page.locator("#found table")).to_have_count(2)
     page.locator("#query textarea, #query input").first.fill("a river in flood")
-    page.locator("#search").click()
-    rows = page.locator("#found tbody tr")
-    expect(rows).to_have_count(16)
-    expect(page.locator("#found")).to_contain_text("rank")
+    page.locator("#run-search").click()
+    expect(page.locator("#found tbody tr")).to_have_count(16)
+    expect(page.locator("#found")).to_contain_text("Rank with B")
     visit.hold("search")
 
 
@@ -130,8 +140,7 @@ def test_the_gradient_follows_the_sliders(visit: Visit) -> None:
 def test_the_training_of_both_is_shown(visit: Visit) -> None:
     page = visit.page
     visit.tab("Training")
-    visit.chart("curve-dev_spearman", "vicreg_modified-42")
-    visit.chart("curve-ratio")
-    expect(page.locator("#training-summary")).to_contain_text("200 steps")
-    expect(page.locator("#results table")).to_contain_text("vicreg_modified")
+    expect(page.locator("#training svg")).to_have_count(6)
+    expect(page.locator("#training .scores")).to_contain_text("200 steps")
+    expect(page.locator("#training table")).to_contain_text("vicreg_modified")
     visit.hold("training")
