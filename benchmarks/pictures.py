@@ -90,9 +90,9 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> None:
         page.screenshot(path=folder / "demo-pair.png")
     with visit(browser, url, viewport=size, color_scheme="dark") as page:
         page.get_by_role("tab", name="Gradient", exact=True).first.click()
-        page.locator("#step-second .js-plotly-plot[role=img]").wait_for()
+        page.locator("#lab .sentence").first.wait_for()
         page.wait_for_timeout(SETTLED)
-        page.evaluate("document.getElementById('gradient-settings').scrollIntoView()")
+        page.evaluate("document.getElementById('lab').scrollIntoView()")
         page.wait_for_timeout(500)
         page.screenshot(path=folder / "demo-gradient.png")
 

@@ -22,7 +22,7 @@ from pipeline.machine.files import replacing, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.senteval.graded_pairs import read_dev
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
-from pipeline.training.curves import DYNAMICS, Monitor, as_csv
+from pipeline.training.curves import DYNAMICS, Monitor, Row, as_csv
 from pipeline.training.dev import DevSet
 from pipeline.training.display import Report, progress_bar, silent
 from pipeline.training.identity import Identity, identify, write_record
@@ -31,6 +31,7 @@ from pipeline.training.places import Places
 from pipeline.training.probes import recorder
 from pipeline.training.processes import ALONE, Processes, joining
 from pipeline.training.step import Step
+from pipeline.training.tracking import tracking
 
 # Settings of `train` that the command line may replace, for shorter runs.
 REPLACED = ("steps", "evaluate_every", "record_every")
@@ -151,7 +152,13 @@ def _run(options: argparse.Namespace) -> None:
                 train(identity, dev, places, silent, processes)
                 return
             print(f"{name}: {identity.plan()}", flush=True)
-            with progress_bar(name) as report:
+            tracked = tracking(identity.settings.track, name, identity.as_dict())
+            with progress_bar(name) as show, tracked as track:
+
+                def report(step: int, steps: int, row: Row | None) -> None:
+                    show(step, steps, row)
+                    track(step, steps, row)
+
                 progress = train(identity, dev, places, report, processes)
         except CollapseError as error:
             raise ValueError(identity.why_collapsed(str(error))) from error

@@ -8,18 +8,18 @@ started in, or the file that TRIAD_PARAMS names.
 
 import os
 import sys
-from pathlib import Path
+
+from serve.installed import is_installed
 
 
 def main() -> None:
     """Become `bentoml serve serve.service:TriadService`, or say that BentoML is absent."""
-    program = Path(sys.executable).with_name("bentoml")
-    if not program.is_file():
+    if not is_installed("bentoml"):
         raise SystemExit(
-            f"serve: {program} is not there; install it with: pip install 'triad-encoders[serve]'."
+            "serve: BentoML is absent; install it with: pip install 'triad-encoders[serve]'."
         )
-    command = [str(program), "serve", "serve.service:TriadService", *sys.argv[1:]]
-    os.execv(program, command)  # noqa: S606 - the same program under its own name
+    command = [sys.executable, "-m", "bentoml", "serve", "serve.service:TriadService"]
+    os.execv(sys.executable, [*command, *sys.argv[1:]])  # noqa: S606 - the same program's name
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ resource and the rest follow OpenTelemetry's own variables.
 """
 
 import os
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pipeline.machine.errors import ConfigError
@@ -27,15 +26,15 @@ def traced(api: "ASGIApp") -> "ASGIApp":
     endpoint = next((name for name in ENDPOINTS if os.environ.get(name)), None)
     if endpoint is None or os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return api
-    if find_spec("opentelemetry.exporter") is None:
-        raise ConfigError(
-            f"{endpoint}: traces need OpenTelemetry's exporter; install it with: "
-            "pip install 'triad-encoders[tracing]'."
+    try:  # a hundred modules, which a service without traces does without
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
+            OTLPSpanExporter,
         )
-    # A hundred modules, which a service without traces does without.
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
-        OTLPSpanExporter,
-    )
+    except ImportError as error:
+        raise ConfigError(
+            f"{endpoint}: traces need OpenTelemetry's exporter ({error}); install it with: "
+            "pip install 'triad-encoders[tracing]'."
+        ) from error
     from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware  # noqa: PLC0415
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415

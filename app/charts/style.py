@@ -19,7 +19,6 @@ from app.statistics import Values
 COLOURS = ("#b84a00", "#4a90f7")
 DASHES = ("solid", "dash")
 SYMBOLS = ("circle", "diamond")
-PATTERNS = ("", "/")
 NEUTRAL = "#64748b"  # what belongs to neither encoder
 
 SEQUENTIAL = "Cividis"
@@ -33,8 +32,6 @@ BETWEEN = (
     (0.75, COLOURS[1]),
     (1.0, "#1e3a8a"),
 )
-# Signed numbers that are no difference of the encoders.
-SIGNED = ((0.0, "#762a83"), (0.25, "#a978b8"), (0.5, _MIDDLE), (0.75, "#6bae73"), (1.0, "#0d652d"))
 
 _FONT = "system-ui, sans-serif"
 _INK = "#334155"  # in exported files, which have no theme
@@ -139,12 +136,6 @@ def mean(values: Values, form: str = ".2f") -> str:
     """The mean of what is known, for an alt text."""
     known = values[np.isfinite(values)]
     return format(float(known.mean()), form) if len(known) else "unknown"
-
-
-def median(values: Values, form: str = ".2f") -> str:
-    """The median of what is known, for an alt text."""
-    known = values[np.isfinite(values)]
-    return format(float(np.median(known)), form) if len(known) else "unknown"
 
 
 def unknown(values: Mapping[str, Values]) -> str:

@@ -2,7 +2,7 @@
 //
 // `mount` builds the view, `receive` gives it embeddings; then every change is computed and drawn
 // here. window.triadLab.state() is what a link needs, restore(state) shows it again, and the event
-// `triad-lab-change` tells of changes. The maths is objectives.js, the look lab.css.
+// `triad-lab-ready` tells that both are there, `triad-lab-change` tells of changes. The maths is objectives.js, the look lab.css.
 
 import { OBJECTIVES, RANGES, makeBatch, takeApart } from './objectives.js';
 
@@ -53,6 +53,7 @@ export function mount(element, askService) {
   }
   window.triadLab = { state: getState, restore, settled: () => root?.classList.remove('stale') };
   if (data) build();
+  window.dispatchEvent(new CustomEvent('triad-lab-ready'));
 }
 
 /** Take the embeddings of a batch by both encoders. */
@@ -238,7 +239,9 @@ function build() {
         parts.gate.element, make('h2', {}, 'Pushes and pull, by angle to the anchor'),
         make('div', { class: 'fans' }, ...parts.fans), key()),
       make('div', { class: 'reading' }, make('h2', {}, 'What happens to it'), ...parts.verdicts, parts.numbers)),
-    parts.maps, parts.spoken));
+    parts.maps, ...data.sides.filter((side) => side.cut).map((side) => make('p', { class: 'told' },
+      `${side.cut === 1 ? '1 text was' : `${side.cut} texts were`} longer than ${side.longest} tokens and cut for ${side.model}.`)),
+    parts.spoken));
   root.classList.remove('stale');
   update();
 }
@@ -287,6 +290,7 @@ function onListKey(event) {
 
 function choose(anchor) {
   state.anchor = anchor;
+  parts.list.scrollTop = parts.list.children[anchor].offsetTop - parts.list.offsetTop - 60; // on a phone
   update();
 }
 
@@ -583,8 +587,8 @@ function drawMaps() {
       make('p', { class: 'legend' }, ...['attracts 100 %', -1, -0.25, -0.04, 0, 0.04, 0.25, 1, 'pushes 100 %'].map((x) =>
         (typeof x === 'string' ? make('span', {}, x) : make('i', { style: `background:${shade(x)}` })))),
       make('p', { class: 'readout', 'aria-live': 'polite' }));
-    parts.maps.querySelectorAll('figure').forEach((figure, place) => figure.append(
-      make('figcaption', {}), make('svg', { viewBox: `0 0 ${MAP} ${MAP}`, tabindex: 0, role: 'application', onkeydown: onMapKey(place) })));
+    parts.maps.querySelectorAll('figure').forEach((figure) => figure.append(
+      make('figcaption', {}), make('svg', { viewBox: `0 0 ${MAP} ${MAP}`, tabindex: 0, role: 'application', onkeydown: onMapKey })));
   }
   if (!state.maps) return;
   const count = data.sentences.length;
@@ -602,7 +606,7 @@ function drawMaps() {
   readout(cell);
 }
 
-const onMapKey = () => (event) => {
+const onMapKey = (event) => {
   const step = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key];
   if (event.key === 'Enter') choose(cell[0]);
   if (!step) return;

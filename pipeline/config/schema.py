@@ -17,6 +17,7 @@ from pipeline.senteval.tasks import FOLDERS, HALVES
 
 HeadKind = Literal["mlp", "linear", "tanh_linear"]
 Keep = Literal["last", "best"]
+Track = Literal["none", "dvclive", "mlflow", "tensorboard"]
 Compile = Literal["auto", "on", "off"]
 
 # numpy's generators take 32 bits.
@@ -78,6 +79,7 @@ class TrainParams(Settings):
     chunk_size: int | None = Field(ge=1, description="sentences a pass")
     device: str
     launcher: str
+    track: Track = "none"
 
 
 class EvaluateParams(Settings):

@@ -25,8 +25,8 @@ from pipeline.training.curves import rounded
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
-# Settings of `train` that say where a run takes place.
-ELSEWHERE = ("device", "launcher")
+# Settings of `train` that say where a run takes place, and who watches it.
+ELSEWHERE = ("device", "launcher", "track")
 
 
 @dataclass(frozen=True)

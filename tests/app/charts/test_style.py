@@ -8,7 +8,6 @@ from app.charts.style import (
     COLOURS,
     DASHES,
     NEUTRAL,
-    PATTERNS,
     SYMBOLS,
     array,
     escaped,
@@ -46,7 +45,7 @@ def test_a_colour_stands_out_in_both_themes(colour: str, background: str) -> Non
 
 def test_the_encoders_differ_in_grey_and_in_form() -> None:
     assert contrast(*COLOURS) >= 1.5
-    for forms in (DASHES, SYMBOLS, PATTERNS):
+    for forms in (DASHES, SYMBOLS):
         assert len(set(forms)) == 2
 
 
