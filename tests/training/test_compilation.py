@@ -103,7 +103,7 @@ def test_a_step_that_cannot_be_compiled_is_taken_eagerly(
     def broken(function: Callable[..., torch.Tensor], **_: object) -> Callable[..., torch.Tensor]:
         def program(*arguments: torch.Tensor) -> torch.Tensor:
             function(*arguments)
-            raise InductorError(RuntimeError("no room"), torch.get_default_dtype)
+            raise InductorError(RuntimeError("no room"), None)
 
         return program
 

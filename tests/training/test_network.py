@@ -113,10 +113,10 @@ def test_a_mask_that_asks_the_device_nothing_gives_the_same(tiny: Path, *, own_m
 
 
 def test_training_on_cuda_does_without_cudnns_attention() -> None:
-    before = torch.backends.cuda.cudnn_sdp_enabled()
+    before = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
     model = SimpleNamespace(device=torch.device("cuda"))
     attend_with_dropout(model)  # type: ignore[arg-type]
-    after = torch.backends.cuda.cudnn_sdp_enabled()
+    after = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
     torch.backends.cuda.enable_cudnn_sdp(before)
     assert not after
 
