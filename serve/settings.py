@@ -5,7 +5,7 @@ nor checks.
 """
 
 import ipaddress
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,26 +25,28 @@ from pipeline.machine.settings import Listed, Settings, check, read_yaml, refuse
 BackendChoice = Literal["auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32"]
 
 
-def _ids_and_folders(encoders: object) -> object:
-    wrong = [
-        f"{name!r}: {folder!r} must be an id without '/' and a folder's path."
-        for name, folder in (encoders.items() if isinstance(encoders, Mapping) else ())
-        if not isinstance(name, str) or not name or "/" in name or not isinstance(folder, str)
-    ]
-    if wrong:
-        raise ValueError(*wrong)
-    return encoders
+def _each(fits: Callable[[object, object], bool], what: str) -> BeforeValidator:
+    """A mapping whose every name and value fit; one that is none is left to pydantic."""
+
+    def check(entries: object) -> object:
+        wrong = [
+            f"{name!r}: {value!r} must be {what}."
+            for name, value in (entries.items() if isinstance(entries, Mapping) else ())
+            if not fits(name, value)
+        ]
+        if wrong:
+            raise ValueError(*wrong)
+        return entries
+
+    return BeforeValidator(check)
 
 
-def _losses(losses: object) -> object:
-    wrong = [
-        f"{name!r}: {given!r} must be a mapping with a loss, module:Class."
-        for name, given in (losses.items() if isinstance(losses, Mapping) else ())
-        if not isinstance(given, Mapping) or ":" not in str(given.get("loss"))
-    ]
-    if wrong:
-        raise ValueError(*wrong)
-    return losses
+def _id_and_folder(name: object, folder: object) -> bool:
+    return isinstance(name, str) and name != "" and "/" not in name and isinstance(folder, str)
+
+
+def _names_a_loss(_: object, settings: object) -> bool:
+    return isinstance(settings, Mapping) and ":" in str(settings.get("loss"))
 
 
 def _prefix(path: str) -> str:
@@ -98,11 +100,15 @@ class ServeParams(Settings):
     """
 
     models: str | None
-    encoders: Annotated[Mapping[str, str], BeforeValidator(_ids_and_folders)]
+    encoders: Annotated[
+        Mapping[str, str], _each(_id_and_folder, "an id without '/' and a folder's path")
+    ]
     exported: str
     metrics: str
     results: str
-    losses: Annotated[Mapping[str, Mapping[str, Any]], BeforeValidator(_losses)]
+    losses: Annotated[
+        Mapping[str, Mapping[str, Any]], _each(_names_a_loss, "a mapping with a loss, module:Class")
+    ]
     backend: BackendChoice
     threads: int | None = Field(ge=1, description="threads")
     batch_tokens: int = Field(ge=16, description="tokens")

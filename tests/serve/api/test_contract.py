@@ -90,139 +90,110 @@ def test_texts_are_not_changed() -> None:
     assert parse(EmbeddingsRequest, changed(EMBEDDINGS, {"input": texts})).input == texts
 
 
-@pytest.mark.parametrize(
-    ("changes", "param", "message"),
-    [
-        ({"input": GONE}, "input", r"^input: missing; add it\.$"),
-        ({"model": GONE}, "model", r"^model: missing; add it\.$"),
-        ({"model": 7}, "model", r"^model: .*valid string, got 7\.$"),
-        ({"model": None}, "model", r"^model: .*valid string, got null\.$"),
-        ({"input": None}, "input", r"^input: expected a text, .* got null\.$"),
-        ({"input": 3}, "input", r"^input: expected a text, .* got a number\.$"),
-        ({"input": True}, "input", r"^input: expected a text, .* got true or false\.$"),
-        ({"input": ""}, "input", r"^input: the text is empty; give one"),
-        ({"input": " \n\u2003"}, "input", r"^input: the text is blank; give one"),
-        ({"input": []}, "input", r"^input: the list is empty; give at least one text\.$"),
-        ({"input": ["a", "b", "c", ""]}, "input", r"^input\[3\]: the text is empty"),
-        ({"input": ["a", " "]}, "input", r"^input\[1\]: the text is blank"),
-        ({"input": ["a", 5]}, "input", r"^input\[1\]: expected a text, got a number\.$"),
-        ({"input": [None]}, "input", r"^input\[0\]: expected a text, got null\.$"),
-        ({"input": [5, "a"]}, "input", r"^input\[1\]: expected a token id, got a text\.$"),
-        ({"input": [5, True]}, "input", r"^input\[1\]: expected a token id, got true or false"),
-        (
-            {"input": [5, -1]},
-            "input",
-            r"^input\[1\]: expected a token id, got a negative",
-        ),
-        ({"input": [[]]}, "input", r"^input\[0\]: the list is empty; give at least one token id"),
-        ({"input": [[5], 5]}, "input", r"^input\[1\]: expected a list of token ids, got a number"),
-        ({"input": [[5], [6, None]]}, "input", r"^input\[1\]\[1\]: expected a token id, got null"),
-        ({"encoding_format": "hex"}, "encoding_format", "'float' or 'base64', got 'hex'"),
-        ({"dimensions": 0}, "dimensions", "greater than or equal to 1, got 0"),
-        ({"dimensions": "8"}, "dimensions", "valid integer, got '8'"),
-        ({"dimensions": True}, "dimensions", "valid integer, got true or false"),
-        ({"normalize": 1}, "normalize", "valid boolean, got 1"),
-        ({"truncate": "yes"}, "truncate", "valid boolean, got 'yes'"),
-        ({"user": 5}, "user", "valid string, got 5"),
-        ({"user": "u" * 500, "dimensions": "d" * 500}, "dimensions", "got a text"),
-    ],
-)
-def test_embeddings_say_what_is_wrong_where(
-    changes: dict[str, Any], param: str, message: str
-) -> None:
-    error = refused(EmbeddingsRequest, changed(EMBEDDINGS, changes))
-    assert (error.code, error.param) == ("invalid_value", param)
-    with pytest.raises(ApiError, match=message):
-        raise error
-
-
+Wrong = tuple[dict[str, Any], str, str]
+# What is changed in a right request, the field to blame, and what is said of it.
+WRONG_EMBEDDINGS: list[Wrong] = [
+    ({"input": GONE}, "input", r"^input: missing; add it\.$"),
+    ({"model": GONE}, "model", r"^model: missing; add it\.$"),
+    ({"model": 7}, "model", r"^model: .*valid string, got 7\.$"),
+    ({"model": None}, "model", r"^model: .*valid string, got null\.$"),
+    ({"input": None}, "input", r"^input: expected a text, .* got null\.$"),
+    ({"input": 3}, "input", r"^input: expected a text, .* got a number\.$"),
+    ({"input": True}, "input", r"^input: expected a text, .* got true or false\.$"),
+    ({"input": ""}, "input", r"^input: the text is empty; give one"),
+    ({"input": " \n\u2003"}, "input", r"^input: the text is blank; give one"),
+    ({"input": []}, "input", r"^input: the list is empty; give at least one text\.$"),
+    ({"input": ["a", "b", "c", ""]}, "input", r"^input\[3\]: the text is empty"),
+    ({"input": ["a", " "]}, "input", r"^input\[1\]: the text is blank"),
+    ({"input": ["a", 5]}, "input", r"^input\[1\]: expected a text, got a number\.$"),
+    ({"input": [None]}, "input", r"^input\[0\]: expected a text, got null\.$"),
+    ({"input": [5, "a"]}, "input", r"^input\[1\]: expected a token id, got a text\.$"),
+    ({"input": [5, True]}, "input", r"^input\[1\]: expected a token id, got true or false"),
+    (
+        {"input": [5, -1]},
+        "input",
+        r"^input\[1\]: expected a token id, got a negative",
+    ),
+    ({"input": [[]]}, "input", r"^input\[0\]: the list is empty; give at least one token id"),
+    ({"input": [[5], 5]}, "input", r"^input\[1\]: expected a list of token ids, got a number"),
+    ({"input": [[5], [6, None]]}, "input", r"^input\[1\]\[1\]: expected a token id, got null"),
+    ({"encoding_format": "hex"}, "encoding_format", "'float' or 'base64', got 'hex'"),
+    ({"dimensions": 0}, "dimensions", "greater than or equal to 1, got 0"),
+    ({"dimensions": "8"}, "dimensions", "valid integer, got '8'"),
+    ({"dimensions": True}, "dimensions", "valid integer, got true or false"),
+    ({"normalize": 1}, "normalize", "valid boolean, got 1"),
+    ({"truncate": "yes"}, "truncate", "valid boolean, got 'yes'"),
+    ({"user": 5}, "user", "valid string, got 5"),
+    ({"user": "u" * 500, "dimensions": "d" * 500}, "dimensions", "got a text"),
+]
 NOT_BOTH = r"^pairs: give either pairs, or both sources and targets\.$"
-
-
-@pytest.mark.parametrize(
-    ("changes", "param", "message"),
-    [
-        ({"model": GONE}, "model", r"^model: give either model or models\.$"),
-        ({"models": ["n"]}, "model", r"^model: give either model or models\.$"),
-        ({"model": GONE, "models": []}, "models", "^models: .*at least 1 item"),
-        ({"model": GONE, "models": "m"}, "models", "valid list, got 'm'"),
-        ({"model": GONE, "models": ["m", 7]}, "models", r"^models\[1\]: .*valid string, got 7"),
-        ({"model": GONE, "models": ["m", "m"]}, "models", "^models: .* more than once"),
-        ({"pairs": GONE}, "pairs", NOT_BOTH),
-        ({"pairs": GONE, "sources": ["a"]}, "pairs", NOT_BOTH),
-        ({"pairs": GONE, "targets": ["a"]}, "pairs", NOT_BOTH),
-        ({"sources": ["a"], "targets": ["a"]}, "pairs", NOT_BOTH),
-        ({"sources": ["a"]}, "pairs", NOT_BOTH),
-        ({"pairs": []}, "pairs", "^pairs: expected a list of pairs of texts, got an empty one"),
-        ({"pairs": "ab"}, "pairs", "^pairs: expected a list of pairs of texts, got a text"),
-        ({"pairs": ["ab"]}, "pairs", r"^pairs\[0\]: expected two texts, got a text"),
-        ({"pairs": [["a", "b"], ["a"]]}, "pairs", r"^pairs\[1\]: expected two texts, got a list"),
-        ({"pairs": [["a", "b", "c"]]}, "pairs", r"^pairs\[0\]: .* got a list of 3"),
-        ({"pairs": [["a", "b"], ["", "b"]]}, "pairs", r"^pairs\[1\]\[0\]: the text is empty"),
-        ({"pairs": [["a", " "]]}, "pairs", r"^pairs\[0\]\[1\]: the text is blank"),
-        ({"targets": "a"}, "targets", "^targets: expected a list of texts, got a text"),
-    ],
-)
-def test_similarity_says_what_is_wrong_where(
-    changes: dict[str, Any], param: str, message: str
-) -> None:
-    error = refused(SimilarityRequest, changed(PAIRS, changes))
-    assert (error.code, error.param) == ("invalid_value", param)
-    with pytest.raises(ApiError, match=message):
-        raise error
+WRONG_PAIRS: list[Wrong] = [
+    ({"model": GONE}, "model", r"^model: give either model or models\.$"),
+    ({"models": ["n"]}, "model", r"^model: give either model or models\.$"),
+    ({"model": GONE, "models": []}, "models", "^models: .*at least 1 item"),
+    ({"model": GONE, "models": "m"}, "models", "valid list, got 'm'"),
+    ({"model": GONE, "models": ["m", 7]}, "models", r"^models\[1\]: .*valid string, got 7"),
+    ({"model": GONE, "models": ["m", "m"]}, "models", "^models: .* more than once"),
+    ({"pairs": GONE}, "pairs", NOT_BOTH),
+    ({"pairs": GONE, "sources": ["a"]}, "pairs", NOT_BOTH),
+    ({"pairs": GONE, "targets": ["a"]}, "pairs", NOT_BOTH),
+    ({"sources": ["a"], "targets": ["a"]}, "pairs", NOT_BOTH),
+    ({"sources": ["a"]}, "pairs", NOT_BOTH),
+    ({"pairs": []}, "pairs", "^pairs: expected a list of pairs of texts, got an empty one"),
+    ({"pairs": "ab"}, "pairs", "^pairs: expected a list of pairs of texts, got a text"),
+    ({"pairs": ["ab"]}, "pairs", r"^pairs\[0\]: expected two texts, got a text"),
+    ({"pairs": [["a", "b"], ["a"]]}, "pairs", r"^pairs\[1\]: expected two texts, got a list"),
+    ({"pairs": [["a", "b", "c"]]}, "pairs", r"^pairs\[0\]: .* got a list of 3"),
+    ({"pairs": [["a", "b"], ["", "b"]]}, "pairs", r"^pairs\[1\]\[0\]: the text is empty"),
+    ({"pairs": [["a", " "]]}, "pairs", r"^pairs\[0\]\[1\]: the text is blank"),
+    ({"targets": "a"}, "targets", "^targets: expected a list of texts, got a text"),
+]
+WRONG_SEARCH: list[Wrong] = [
+    ({"query": ""}, "query", "^query: the text is empty"),
+    ({"query": ["a"]}, "query", "^query: expected a text, got a list"),
+    ({"documents": []}, "documents", "^documents: the list is empty"),
+    ({"top_k": 0}, "top_k", "greater than or equal to 1, got 0"),
+]
+WRONG_TOKENIZE: list[Wrong] = [
+    ({"input": [3]}, "input", r"^input\[0\]: expected a text, got"),
+    ({"input": {}}, "input", "^input: expected .*, got an object"),
+]
+WRONG_COMPONENTS: list[Wrong] = [
+    ({"anchors": ["a"]}, "anchors", r"^anchors: give 2 to 64 texts, got 1\.$"),
+    ({"anchors": ["a"] * 65}, "anchors", r"^anchors: give 2 to 64 texts, got 65\.$"),
+    ({"anchors": "ab"}, "anchors", "^anchors: expected a list of texts, got a text"),
+    ({"positives": ["a"]}, "positives", "^positives: give one for each of the 2 .*, got 1"),
+    ({"seed": -1}, "seed", "greater than or equal to 0, got -1"),
+    ({"seed": 1.5}, "seed", r"valid integer, got 1\.5"),
+    ({"seed": 1 << 63}, "seed", "^seed: .*less than"),
+    ({"step": 0}, "step", "greater than 0, got 0"),
+    ({"step": 10.5}, "step", r"less than or equal to 10, got 10\.5"),
+    ({"step": "1"}, "step", "valid number, got '1'"),
+    ({"objective": 3}, "objective", "valid string, got 3"),
+    ({"hyperparameters": []}, "hyperparameters", "expected an object, got a list"),
+    ({"hyperparameters": {"margin": True}}, "hyperparameters", "for 'margin', got true or fal"),
+    ({"hyperparameters": {"margin": [1]}}, "hyperparameters", "for 'margin', got a list"),
+    ({"hyperparameters": {"gate": "x" * 41}}, "hyperparameters", "word for 'gate' is too long"),
+    ({"hyperparameters": {"m" * 999: None}}, "hyperparameters", "'m{40}', got null"),
+    ({"hyperparameters": {"ratio": 10**400}}, "hyperparameters", "for 'ratio' is too large"),
+    ({"hyperparameters": {"ratio": -(10**30)}}, "hyperparameters", "for 'ratio' is too large"),
+]
 
 
 @pytest.mark.parametrize(
     ("kind", "content", "changes", "param", "message"),
     [
-        (SearchRequest, SEARCH, {"query": ""}, "query", "^query: the text is empty"),
-        (SearchRequest, SEARCH, {"query": ["a"]}, "query", "^query: expected a text, got a list"),
-        (SearchRequest, SEARCH, {"documents": []}, "documents", "^documents: the list is empty"),
-        (SearchRequest, SEARCH, {"top_k": 0}, "top_k", "greater than or equal to 1, got 0"),
-        (TokenizeRequest, TOKENIZE, {"input": [3]}, "input", r"^input\[0\]: expected a text, got"),
-        (TokenizeRequest, TOKENIZE, {"input": {}}, "input", "^input: expected .*, got an object"),
+        *((EmbeddingsRequest, EMBEDDINGS, *wrong) for wrong in WRONG_EMBEDDINGS),
+        *((SimilarityRequest, PAIRS, *wrong) for wrong in WRONG_PAIRS),
+        *((SearchRequest, SEARCH, *wrong) for wrong in WRONG_SEARCH),
+        *((TokenizeRequest, TOKENIZE, *wrong) for wrong in WRONG_TOKENIZE),
+        *((ComponentsRequest, COMPONENTS, *wrong) for wrong in WRONG_COMPONENTS),
     ],
 )
-def test_search_and_tokenize_say_what_is_wrong_where(
-    kind: type[Request],
-    content: dict[str, Any],
-    changes: dict[str, Any],
-    param: str,
-    message: str,
+def test_what_is_wrong_is_said_with_its_field(
+    kind: type[Request], content: dict[str, Any], changes: dict[str, Any], param: str, message: str
 ) -> None:
     error = refused(kind, changed(content, changes))
-    assert error.param == param
-    with pytest.raises(ApiError, match=message):
-        raise error
-
-
-@pytest.mark.parametrize(
-    ("changes", "param", "message"),
-    [
-        ({"anchors": ["a"]}, "anchors", r"^anchors: give 2 to 64 texts, got 1\.$"),
-        ({"anchors": ["a"] * 65}, "anchors", r"^anchors: give 2 to 64 texts, got 65\.$"),
-        ({"anchors": "ab"}, "anchors", "^anchors: expected a list of texts, got a text"),
-        ({"positives": ["a"]}, "positives", "^positives: give one for each of the 2 .*, got 1"),
-        ({"seed": -1}, "seed", "greater than or equal to 0, got -1"),
-        ({"seed": 1.5}, "seed", r"valid integer, got 1\.5"),
-        ({"seed": 1 << 63}, "seed", "^seed: .*less than"),
-        ({"step": 0}, "step", "greater than 0, got 0"),
-        ({"step": 10.5}, "step", r"less than or equal to 10, got 10\.5"),
-        ({"step": "1"}, "step", "valid number, got '1'"),
-        ({"objective": 3}, "objective", "valid string, got 3"),
-        ({"hyperparameters": []}, "hyperparameters", "expected an object, got a list"),
-        ({"hyperparameters": {"margin": True}}, "hyperparameters", "for 'margin', got true or fal"),
-        ({"hyperparameters": {"margin": [1]}}, "hyperparameters", "for 'margin', got a list"),
-        ({"hyperparameters": {"gate": "x" * 41}}, "hyperparameters", "word for 'gate' is too long"),
-        ({"hyperparameters": {"m" * 999: None}}, "hyperparameters", "'m{40}', got null"),
-        ({"hyperparameters": {"ratio": 10**400}}, "hyperparameters", "for 'ratio' is too large"),
-        ({"hyperparameters": {"ratio": -(10**30)}}, "hyperparameters", "for 'ratio' is too large"),
-    ],
-)
-def test_components_say_what_is_wrong_where(
-    changes: dict[str, Any], param: str, message: str
-) -> None:
-    error = refused(ComponentsRequest, changed(COMPONENTS, changes))
     assert (error.code, error.param) == ("invalid_value", param)
     with pytest.raises(ApiError, match=message):
         raise error
