@@ -13,7 +13,7 @@ _META = f"""<meta name="description" content="{_DESCRIPTION}" />
 <meta property="og:title" content="{TITLE}" />
 <meta property="og:type" content="website" />
 <meta property="og:description" content="{_DESCRIPTION}" />
-<meta property="og:image" content="./triad/preview.png" />
+<meta property="og:image" content="./lab/preview.png" />
 """
 _THEIRS = re.compile(rb'<meta\s+(?:property="og:|name="twitter:)[^>]*>\s*')
 _HASHED = re.compile(r"/assets/[^/]+-[\w-]{8}\.\w+$")

@@ -239,7 +239,7 @@ def default_pair(ids: Sequence[str]) -> tuple[str, str]:
 _INTRODUCTION = """
 <h1>Triad</h1>
 <nav aria-label="Elsewhere">
-<a href="https://aclanthology.org/2024.acl-long.784/">Paper</a>
+<span>Li, Zhang &amp; Nie, ACL 2024: A Unified Paradigm for Gradient</span>
 <a href="../docs">API</a>
 <a href="../openapi.json">OpenAPI</a>
 </nav>

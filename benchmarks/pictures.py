@@ -31,7 +31,7 @@ SETTLED = 3000  # milliseconds after which charts are drawn and nothing moves
 FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 # Resolves with the milliseconds from the click until both cosines are others than before.
 ANSWER = """() => new Promise((resolve) => {
-    const cosines = () => [...document.querySelectorAll('#pair-scores .cosine')]
+    const cosines = () => [...document.querySelectorAll('#pair-result .cosine')]
         .map((one) => one.textContent);
     const before = cosines();
     const begun = performance.now();
@@ -41,7 +41,7 @@ ANSWER = """() => new Promise((resolve) => {
             resolve(performance.now() - begun);
         else requestAnimationFrame(look);
     };
-    document.getElementById('compare').click();
+    document.getElementById('run-pair').click();
     requestAnimationFrame(look);
 })"""
 
@@ -54,7 +54,7 @@ def visit(browser: Browser, url: str, **options: Any) -> Iterator[Page]:
     try:
         page = context.new_page()
         page.goto(url)
-        page.locator("#pair-scores .cosine").nth(1).wait_for()
+        page.locator("#pair-result .cosine").nth(1).wait_for()
         yield page
     finally:
         context.close()
@@ -85,11 +85,11 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     size = {"width": 1280, "height": 1240}
     with visit(browser, url, viewport=size, color_scheme="light") as page:
-        page.locator("#pair-chart .js-plotly-plot[role=img]").wait_for()
+        page.locator("#guided table").wait_for()
         page.wait_for_timeout(SETTLED)
         page.screenshot(path=folder / "demo-pair.png")
     with visit(browser, url, viewport=size, color_scheme="dark") as page:
-        page.get_by_role("tab", name="Gradient", exact=True).first.click()
+        page.get_by_role("tab", name="Gradient", exact=True).click()
         page.locator("#lab .sentence").first.wait_for()
         page.wait_for_timeout(SETTLED)
         page.evaluate("document.getElementById('lab').scrollIntoView()")

@@ -68,7 +68,7 @@ class TriadService:
 
         atexit.register(configure().stop)
         self._engine = Engine(settings.load(_ENVIRONMENT.triad_params))
-        self._page = Page(self._load_page) if is_installed("gradio", "plotly") else None
+        self._page = Page(self._load_page) if is_installed("gradio") else None
         schema = TriadService.schema()  # type: ignore[attr-defined]
         api = create_api(self._engine, _ENVIRONMENT.keys, self._page, schema)
         self._routes: Routes = api.state.routes
