@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
@@ -85,6 +86,7 @@ def test_a_requests_span_is_sent_with_the_callers_trace(
     address, sent = collector
     monkeypatch.setenv(ENDPOINTS[0], address)
     monkeypatch.setenv("OTEL_SERVICE_NAME", "encoders")
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "500")  # milliseconds
     app = traced(api)
 
     async def ask() -> None:
@@ -94,7 +96,10 @@ def test_a_requests_span_is_sent_with_the_callers_trace(
             assert (await client.get("/livez", headers=PARENT)).text == "answer"
 
     asyncio.run(ask())
-    app.provider.force_flush()  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 60
+    while not sent:
+        assert time.monotonic() < deadline, "no span arrived"
+        time.sleep(0.05)
     (batch,) = sent
     assert batch.startswith(b"/v1/traces")
     assert batch.count(bytes.fromhex(TRACE)) == 1  # one span: none for /livez
