@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 def most_disputed(
     pairs: Sequence[tuple[str, str]],
-    first: Sequence[float],
-    second: Sequence[float],
+    first: ArrayLike,
+    second: ArrayLike,
     count: int,
 ) -> list[int]:
     """Indices of pairs whose percentiles differ most, in one direction and the other by turns.

@@ -157,9 +157,9 @@ def curves(
     """One measure of A and B over the steps; `symmetric`: logarithmic on both sides of 0."""
     points = [
         [
-            (row["step"], row[key])
-            for row in one
-            if row.get("step") is not None and row.get(key) is not None
+            (step, value)
+            for step, value in ((row.get("step"), row.get(key)) for row in one)
+            if step is not None and value is not None
         ]
         for one in rows
     ]

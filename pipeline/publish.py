@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-from huggingface_hub.utils import validate_repo_id
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from pydantic import ValidationError
 
 from pipeline.encoder.encoder import SentenceEncoder
@@ -26,12 +26,14 @@ from pipeline.hub.card import Facts, Score, card
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_writable, replacing
 from pipeline.machine.stage import parser, run_stage
-from pipeline.results.metrics import Metrics
+from pipeline.results.metrics import HalfName, Metrics
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+# Of each half, the metric as the hub names it.
+_METRICS: dict[HalfName, str] = {"sts": "spearman_cosine", "transfer": "accuracy"}
 # What sentence-transformers writes there, but for versions, which this folder does not depend on.
 CONFIG = {
     "model_type": "SentenceTransformer",
@@ -180,14 +182,15 @@ def _scores(own: Metrics | None, others: Sequence[Metrics]) -> tuple[Score, ...]
             one.score,
             (one.score, *(other.half(half)[task].score for other in others)),
         )
-        for half, metric in (("sts", "spearman_cosine"), ("transfer", "accuracy"))
+        for half, metric in _METRICS.items()
         for task, one in own.half(half).items()
     )
 
 
 def _reservations(own: Metrics | None) -> tuple[str, ...]:
-    halves = () if own is None else ("sts", "transfer")
-    return tuple(why for half in halves if own.half(half) for why in own.reservations(half))
+    if own is None:
+        return ()
+    return tuple(why for half in _METRICS if own.half(half) for why in own.reservations(half))
 
 
 def _upload(place: Path, options: argparse.Namespace) -> str:

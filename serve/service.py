@@ -101,7 +101,8 @@ class TriadService:
         if server is None or not callable(close):  # the service is used without a server
             return
         config = server.config
-        config.loaded_app = traced(ProxyHeadersMiddleware(api, config.forwarded_allow_ips))
+        behind_proxies: Any = ProxyHeadersMiddleware(api, config.forwarded_allow_ips)
+        config.loaded_app = traced(behind_proxies)
         config.http_protocol_class = Connection
         config.timeout_keep_alive = _KEEP_ALIVE
         config.timeout_graceful_shutdown = params.stop_seconds

@@ -18,7 +18,13 @@ PYTHON = ROOT / ".venv-mteb" / "bin" / "python"
 @pytest.mark.skipif(not PYTHON.exists(), reason="`make verify` makes .venv-mteb")
 def test_seven_tasks_have_the_scores_of_pipeline_evaluate(tmp_path: Path) -> None:
     folder = ROOT / "encoders" / "reference"
-    command = [PYTHON, "-m", "benchmarks.mteb_sts", "--encoder", folder / "vicreg_modified"]
+    command: list[str | Path] = [
+        PYTHON,
+        "-m",
+        "benchmarks.mteb_sts",
+        "--encoder",
+        folder / "vicreg_modified",
+    ]
     subprocess.run(
         [*command, "--data", REAL, "--out", tmp_path / "scores.json"],
         check=True,

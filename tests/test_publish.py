@@ -71,7 +71,9 @@ class TestCard:
         assert data.library_name == "sentence-transformers"
 
     def test_its_model_index_has_the_measured_score(self, published: Path) -> None:
-        (result,) = ModelCard.load(published / "README.md").data.eval_results or ()
+        results = ModelCard.load(published / "README.md").data.eval_results or []
+        assert len(results) == 1
+        result = results[0]
         assert (result.dataset_name, result.metric_type) == ("stsb_captions", "spearman_cosine")
         assert result.metric_value == 0.6
 

@@ -46,7 +46,7 @@ class MatrixTab:
             percentiles(answers[name].cosines, cards.get(name, {}).get("cosine_quantiles"))
             for name in names
         ]
-        order = cluster_order(sum(answers[name].cosines for name in names) / 2)
+        order = cluster_order(np.mean([answers[name].cosines for name in names], axis=0))
         sentences = [sentences[index] for index in order]
         maps = [one[np.ix_(order, order)] for one in places]
         apart = maps[1] - maps[0]

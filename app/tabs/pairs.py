@@ -118,7 +118,7 @@ class PairsTab:
         headers = ["Line", "First sentence", "Second sentence"]
         headers += ["Graded"] if table.has_gold else []
         headers += ["A: cosine", "A: %", "B: cosine", "B: %", "B - A"]
-        rows = []
+        rows: list[list[str | int | float]] = []
         for index, row in enumerate(table.rows):
             graded = [] if row.gold is None or not table.has_gold else [row.gold]
             numbers = [round(float(scores[side][index]), 4) for side in (0, 1)]

@@ -46,7 +46,7 @@ def random_batch() -> tuple[torch.Tensor, torch.Tensor]:
     middle = torch.randn(9, 6, generator=generator, dtype=torch.float64)
     middle[1] = middle[0] + 0.3 * middle[1]
     noise = torch.randn(2, 9, 6, generator=generator, dtype=torch.float64)
-    return tuple(5 * (middle + 0.25 * noise))  # type: ignore[return-value]
+    return tuple(5 * (middle + 0.25 * noise))
 
 
 def singular_batch() -> tuple[torch.Tensor, torch.Tensor]:

@@ -50,7 +50,7 @@ def test_both_maps_have_one_scale_and_no_difference_is_the_middle() -> None:
 
 
 def test_a_curve_leaves_out_what_was_not_recorded() -> None:
-    rows = [
+    rows: list[dict[str, float | None]] = [
         {"step": 0.0, "ratio": None},
         {"step": 10.0, "ratio": 1.5},
         {"step": 20.0, "ratio": -60.0},
