@@ -137,6 +137,7 @@ SETTINGS: dict[str, Any] = {
         "chunk_size": None,
         "device": "cpu",
         "launcher": "python",
+        "track": "none",
     },
     "evaluate": {
         "data": str(SAMPLE),

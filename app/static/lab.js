@@ -51,7 +51,7 @@ export function mount(element, askService) {
   if (!document.querySelector(`link[href="${look}"]`)) {
     document.head.append(make('link', { rel: 'stylesheet', href: look }));
   }
-  window.triadLab = { state: getState, restore, settled: () => root?.classList.remove('stale') };
+  window.triadLab = { state: getState, restore, request, settled: () => root?.classList.remove('stale') };
   if (data) build();
   window.dispatchEvent(new CustomEvent('triad-lab-ready'));
 }
@@ -101,6 +101,14 @@ function getState() {
   const { anchor, size, settings, maps, sides } = state;
   const batch = data && { anchors: data.sentences, positives: data.positives, seed: data.seed };
   return structuredClone({ anchor, size, settings, maps, sides, batch });
+}
+
+/** What asks the service for encoder A's components on this batch: path and body. */
+function request() {
+  if (!data) return null;
+  const { sentences, positives, seed, sides } = data;
+  const given = positives ? { positives } : {};
+  return ['/v1/components', { model: sides[0].model, anchors: sentences, ...given, seed }];
 }
 
 function restore(given) {

@@ -38,9 +38,18 @@
             if (name in OF && OF[name] !== state.tab) continue;
             if (value !== undefined && value !== null && value !== state.defaults?.[name]) parts.set(name, value);
         }
-        const lab = window.triadLab?.state?.();
-        if (state.tab === 'gradient' && lab) parts.set('lab', typeof lab === 'string' ? lab : JSON.stringify(lab));
+        const lab = window.triadLab?.state();
+        if (state.tab === 'gradient' && lab) parts.set('lab', JSON.stringify(lab));
         return `#${parts}`;
+    }
+
+    // Show the gradient view as a link has it, once the view is there; what no view wrote is ignored.
+    function restoreLab(text) {
+        let given;
+        try { given = JSON.parse(text); } catch { return; }
+        const restore = () => window.triadLab.restore(given);
+        if (window.triadLab) restore();
+        else window.addEventListener('triad-lab-ready', restore, {once: true});
     }
 
     // Put what is shown into the address; too long a text stays out of it.
@@ -206,7 +215,7 @@
             pairs: ['/v1/similarity', {models, pairs: lines(pairs).map((line) => line.split('\t').slice(0, 2))}],
             matrix: ['/v1/similarity', {models, sources: lines(matrix), targets: lines(matrix)}],
             search: ['/v1/search', {model: first, query, documents: lines(corpus), top_k: results}],
-            gradient: window.triadLab?.request?.(),
+            gradient: window.triadLab?.request(),
             training: [`/v1/models/${encodeURIComponent(first)}/training`, null],
         }[state.tab];
     }
@@ -275,15 +284,16 @@
     window.addEventListener('popstate', () => {
         byId('go-back')?.click();
         const held = inHash();
-        if (held.lab) window.triadLab?.restore?.(held.lab);
+        if (held.lab) restoreLab(held.lab);
         window.setTimeout(() => show(held.tab ?? PANELS[0], {quiet: true}), 120);
     });
     window.addEventListener('triad-lab-change', () => {
         if (state.tab === 'gradient') note(true);
     });
-    triadReady(`view-${PANELS[PANELS.length - 1]}`, () => {
+    const last = PANELS[PANELS.length - 1];
+    triadReady(`view-${last}`, () => triadReady(`tab-${last}`, () => {
         const held = inHash();
-        if (held.lab) triadReady('lab', () => window.triadLab?.restore?.(held.lab));
+        if (held.lab) restoreLab(held.lab);
         show(held.tab ?? PANELS[0], {quiet: true});
-    });
+    }));
 })();
