@@ -96,9 +96,10 @@ class Guarded:
         """Call it on an event; returns the event of its end.
 
         Gradio's queue may change the order of calls, so that they skip it unless the options say
-        otherwise.
+        otherwise. Gradio's usual mode would drop a call that is made while another one runs.
         """
-        options = {"queue": False, "show_progress": "minimal"} | options
+        usual = {"queue": False, "show_progress": "minimal", "trigger_mode": "multiple"}
+        options = usual | options
         return trigger(
             self._run(), self._inputs, self._outputs, api_visibility="private", **options
         )

@@ -172,7 +172,7 @@
 
     // A map of cells can be read cell by cell, by mouse, touch and arrow keys; all maps show the same one.
     function equip(panel) {
-        for (const group of panel?.querySelectorAll('.maps:not([data-ready])') ?? []) {
+        for (const group of panel?.querySelectorAll('.maps:has(> script):not([data-ready])') ?? []) {
             group.dataset.ready = 'yes';
             const data = JSON.parse(group.querySelector('script').textContent);
             const count = data.sentences.length;

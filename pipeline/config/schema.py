@@ -79,7 +79,7 @@ class TrainParams(Settings):
     chunk_size: int | None = Field(ge=1, description="sentences a pass")
     device: str
     launcher: str
-    track: Track = "none"
+    track: Track
 
 
 class EvaluateParams(Settings):

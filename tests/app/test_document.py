@@ -1,5 +1,6 @@
 """The page's document: ours to the last tag, cached where it never changes."""
 
+import gc
 import re
 
 import pytest
@@ -7,10 +8,15 @@ from starlette.testclient import TestClient
 
 from app.page import create_app
 
+# Gradio leaves event loops open where no server runs the page.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(create_app("http://127.0.0.1:9"))
+    client = TestClient(create_app("http://127.0.0.1:9"))
+    gc.collect()  # so that they are closed here, and not during another test
+    return client
 
 
 def test_a_link_preview_is_of_the_page_and_not_of_gradio(client: TestClient) -> None:
