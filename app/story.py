@@ -64,8 +64,8 @@ def _scores(reproduction: dict[str, Any]) -> dict[str, Any]:
     names = ("untrained", "info_nce", *_OBJECTIVES)
     last, best = reproduction["last"], reproduction["best"]
     original, modified = _OBJECTIVES
-    apart = next(
-        row["tasks"]["avg"]
+    compared = next(
+        row
         for row in last["differences"]
         if (row["objective"], row["reference"]) == (modified, original)
     )
@@ -76,7 +76,10 @@ def _scores(reproduction: dict[str, Any]) -> dict[str, Any]:
     return {
         "last": averages(last["objectives"]),
         "best": averages(best),
-        "difference": [round(apart[key], 1) for key in ("difference", "low", "high")],
+        "difference": [
+            round(compared["tasks"]["avg"][key], 1) for key in ("difference", "low", "high")
+        ],
+        "seeds": compared["shared_seeds"],
     }
 
 
@@ -130,6 +133,7 @@ def render() -> str:
             ratio_high=max(ratios),
             last=data["scores"]["last"],
             best=data["scores"]["best"],
+            seeds=", ".join(map(str, data["scores"]["seeds"])),
             apart=apart,
             low=low,
             high=high,
