@@ -1,7 +1,9 @@
 """The page's document: ours to the last tag, cached where it never changes."""
 
+import asyncio
 import gc
 import re
+from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
@@ -12,11 +14,17 @@ from app.page import create_app
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+def loops() -> list[asyncio.BaseEventLoop]:
+    return [one for one in gc.get_objects() if isinstance(one, asyncio.BaseEventLoop)]
+
+
 @pytest.fixture(scope="module")
-def client() -> TestClient:
-    client = TestClient(create_app("http://127.0.0.1:9"))
-    gc.collect()  # so that they are closed here, and not during another test
-    return client
+def client() -> Iterator[TestClient]:
+    before = loops()
+    yield TestClient(create_app("http://127.0.0.1:9"))
+    for loop in loops():  # so that no other test is told of them
+        if loop not in before and not loop.is_running():
+            loop.close()
 
 
 def test_a_link_preview_is_of_the_page_and_not_of_gradio(client: TestClient) -> None:
