@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 
 
 def loops() -> list[asyncio.BaseEventLoop]:
-    return [one for one in gc.get_objects() if isinstance(one, asyncio.BaseEventLoop)]
+    return [one for one in gc.get_objects() if issubclass(type(one), asyncio.BaseEventLoop)]
 
 
 @pytest.fixture(scope="module")
