@@ -17,7 +17,7 @@ help:
 	@echo 'make repro    the same without serving'
 	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
 	@echo 'make serve    serve two encoders that come with Triad, and what is trained'
-	@echo 'make test     set up, lint, check types, run the tests: some seven minutes on two cores'
+	@echo 'make test     set up, lint, check types, run the tests: six to twelve minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
 	@echo 'make docs     the documentation as a site: build/site/index.html'
 	@echo 'make mteb     seven STS tasks by the package mteb: ENCODER=folder DATA=folder'

@@ -14,6 +14,7 @@ import gradio as gr
 
 from app.client import ApiError, Card, Client
 from app.pair_table import TableError
+from app.statistics import Values, percentiles
 
 Handler = Callable[..., Sequence[Any]]
 
@@ -177,6 +178,18 @@ def cut_note(truncated: Sequence[str], model: str, length: int) -> str:
     return f'<p class="note">{what} longer than {length} tokens and cut for {name}.</p>'
 
 
+def html_table(headings: Sequence[str], rows: str, caption: str = "") -> str:
+    """A table that scrolls within the page; all of it is HTML already."""
+    heads = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
+    head = f"<thead><tr>{heads}</tr></thead>"
+    return f"{SCROLL}<table>{caption}{head}<tbody>{rows}</tbody></table></div>"
+
+
+def graded_places(cards: Mapping[str, Card], name: str, cosines: Values) -> Values:
+    """Percent of an encoder's own graded pairs below each cosine; of these ones if it has none."""
+    return percentiles(cosines, cards.get(name, {}).get("cosine_quantiles"))
+
+
 NAMES = {
     "info_nce": "InfoNCE",
     "arccon": "ArcCon",
@@ -194,7 +207,7 @@ def in_words(card: Mapping[str, Any]) -> str:
     objective = card.get("objective")
     if not objective:
         return str(card.get("id", "another encoder"))
-    base = next((name for name in (*NAMES,) if f"{objective}_".startswith(f"{name}_")), objective)
+    base = next((name for name in NAMES if f"{objective}_".startswith(f"{name}_")), objective)
     rest = str(objective)[len(base) :].strip("_").replace("_", " ")
     parts = [
         NAMES.get(base, base),

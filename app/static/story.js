@@ -84,9 +84,7 @@
             lines({steps: dev, series: Object.fromEntries(SIDES.map((side) => [side, data.objectives[side].dev.dev_spearman])),
                 range: [50, 75], ticks: [50, 55, 60, 65, 70, 75], form: (x) => x.toFixed(0), name: 'Agreement with people', height: 290,
                 rules: [{value: data.objectives.vicreg.dev.dev_spearman[0], label: 'untrained'}]}),
-        dissipation: data.objectives.vicreg.probes.step.length ? gates : () => '<p class="what">Share of the batch\'s 128 anchors that are still pushed.</p>' +
-            lines({...dynamics('dissipation'), range: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1],
-                form: (x) => `${Math.round(100 * x)} %`, name: 'Anchors that are still pushed'}),
+        dissipation: gates,
         weight: () => '<p class="what">Share of the most similar negative in the push; no point while no anchor is open.</p>' +
             lines({...dynamics('hardest_share'), range: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1],
                 form: (x) => `${Math.round(100 * x)} %`, name: 'Share of the most similar negative'}),

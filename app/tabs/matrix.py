@@ -7,8 +7,15 @@ import numpy as np
 
 from app import sample, svg
 from app.ordering import cluster_order
-from app.shared import Shared, check_chosen, cut_note, in_words, place_notice, read_lines
-from app.statistics import percentiles
+from app.shared import (
+    Shared,
+    check_chosen,
+    cut_note,
+    graded_places,
+    in_words,
+    place_notice,
+    read_lines,
+)
 
 MOST = 40
 _LISTED = "<details><summary>The sentences in this order</summary><ol>{}</ol></details>"
@@ -42,10 +49,7 @@ class MatrixTab:
         sentences = read_lines(text, MOST, 2)
         answers = self._api.matrix(names, sentences, key)
         cards = self._api.cards(key)
-        places = [
-            percentiles(answers[name].cosines, cards.get(name, {}).get("cosine_quantiles"))
-            for name in names
-        ]
+        places = [graded_places(cards, name, answers[name].cosines) for name in names]
         order = cluster_order(np.mean([answers[name].cosines for name in names], axis=0))
         sentences = [sentences[index] for index in order]
         maps = [one[np.ix_(order, order)] for one in places]

@@ -12,11 +12,12 @@ from app.client import Card, Client
 from app.disagreement import most_disputed
 from app.scores import render_cards
 from app.shared import (
-    SCROLL,
     InputError,
     Shared,
     check_chosen,
     cut_note,
+    graded_places,
+    html_table,
     lettered,
     place_notice,
 )
@@ -57,8 +58,10 @@ class PairTab:
         answers = self._api.pairs(names, [(a, b)], key)
         cosines = [float(answers[name].cosines[0]) for name in names]
         percents = [
-            float(percentiles([cosine], quantiles)[0]) if quantiles else None
-            for cosine, quantiles in zip(cosines, _quantiles(cards, names), strict=True)
+            float(graded_places(cards, name, answers[name].cosines)[0])
+            if cards.get(name, {}).get("cosine_quantiles")
+            else None
+            for name in names
         ]
         notes = "".join(
             cut_note(answers[name].truncated, name, cards[name]["max_length"])
@@ -76,10 +79,6 @@ class PairTab:
         graded = _graded(self._api, names, cards, key)
         shown = render_cards(names, cards, graded, self._api.results(key))
         return _guided(names, cards, graded), shown
-
-
-def _quantiles(cards: Mapping[str, Card], names: Sequence[str]) -> list[Any]:
-    return [cards.get(name, {}).get("cosine_quantiles") for name in names]
 
 
 def _unknown(api: Client, name: str, texts: tuple[str, str], key: str) -> str:
@@ -157,10 +156,7 @@ def _guided(
     graded = sample.graded_pairs()
     pairs = [(one.first, one.second) for one in graded]
     people = percentiles([one.gold for one in graded], None)
-    own = [
-        percentiles(values, quantiles)
-        for values, quantiles in zip(cosines, _quantiles(cards, names), strict=True)
-    ]
+    own = [graded_places(cards, name, one) for name, one in zip(names, cosines, strict=True)]
     chosen = [
         (kind, index)
         for kind, first, second in sample.PROBES
@@ -187,11 +183,8 @@ def _guided(
         f"Of {len(chosen)} chosen pairs, A is nearer to people on {count['A']}, B on {count['B']}, "
         f"neither on {count['neither']}. Twelve pairs show what to look for; they decide nothing."
     )
-    heads = "".join(
-        f'<th scope="col">{name}</th>' for name in ("Kind", "Pair", "People", "A", "B", "Nearer")
-    )
     return (
         f"<h3>Pairs to try</h3><p>{told} Below them, the pairs of {len(graded)} on which A and B "
-        f"disagree most. All numbers are places among the graded pairs.</p>{SCROLL}<table><thead>"
-        f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        "disagree most. All numbers are places among the graded pairs.</p>"
+        + html_table(("Kind", "Pair", "People", "A", "B", "Nearer"), rows)
     )

@@ -18,10 +18,12 @@ from app.shared import (
     Shared,
     check_chosen,
     cut_note,
+    graded_places,
+    html_table,
     lettered,
     place_notice,
 )
-from app.statistics import Correlation, Values, correlations, difference, percentiles
+from app.statistics import Correlation, Values, correlations, difference
 
 _STEP = 100  # pairs of a request, after which the progress is shown
 _TABLE_ROWS = 500  # of the table on the page; the file has all
@@ -110,10 +112,7 @@ class PairsTab:
         cards: dict[str, Card],
     ) -> tuple[str, Any]:
         scores = [np.array(cosines[name]) for name in names]
-        own = [
-            percentiles(one, cards.get(name, {}).get("cosine_quantiles"))
-            for name, one in zip(names, scores, strict=True)
-        ]
+        own = [graded_places(cards, name, one) for name, one in zip(names, scores, strict=True)]
         gold = np.array([row.gold for row in table.rows], float) if table.has_gold else None
         headers = ["Line", "First sentence", "Second sentence"]
         headers += ["Graded"] if table.has_gold else []
@@ -201,13 +200,12 @@ def _correlated(titles: list[str], scores: list[Values], gold: Values | None) ->
             f"<td>{_interval(pearson)}</td></tr>"
         )
     apart = _interval(difference(scores[1], scores[0], gold))
-    heads = "".join(f"<th scope='col'>{name}</th>" for name in ("Encoder", "Spearman", "Pearson"))
-    return (
-        f"{SCROLL}<table><caption>Correlation with the grades, x 100, with the 95 % "
-        f"interval over 1,000 resamples of {len(gold):,} pairs</caption><thead><tr>{heads}</tr>"
-        f"</thead><tbody>{body}<tr><th scope='row'>B less A</th><td>{apart}</td>"
-        "<td></td></tr></tbody></table></div>"
+    body += f"<tr><th scope='row'>B less A</th><td>{apart}</td><td></td></tr>"
+    caption = (
+        "<caption>Correlation with the grades, x 100, with the 95 % interval over 1,000 resamples "
+        f"of {len(gold):,} pairs</caption>"
     )
+    return html_table(("Encoder", "Spearman", "Pearson"), body, caption)
 
 
 def _interval(found: Correlation) -> str:

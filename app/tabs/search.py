@@ -8,10 +8,10 @@ import gradio as gr
 from app import sample
 from app.client import Hit
 from app.shared import (
-    SCROLL,
     InputError,
     Shared,
     check_chosen,
+    html_table,
     lettered,
     place_notice,
     read_lines,
@@ -75,14 +75,8 @@ def _table(title: str, side: int, hits: Sequence[Hit], other: dict[int, int]) ->
         f"<td>{hit['score']:.3f}</td><td>{_moved(place, other[hit['index']])}</td></tr>"
         for place, hit in enumerate(hits, 1)
     )
-    heads = "".join(
-        f"<th scope='col'>{name}</th>"
-        for name in ("Rank", "Sentence", "Cosine", f"Rank with {'BA'[side]}")
-    )
-    return (
-        f"{SCROLL}<table><caption class='side-{side}'>{title}</caption><thead>"
-        f"<tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    headings = ("Rank", "Sentence", "Cosine", f"Rank with {'BA'[side]}")
+    return html_table(headings, rows, f"<caption class='side-{side}'>{title}</caption>")
 
 
 def _moved(here: int, there: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from app import svg
-from app.shared import SCROLL, Shared, check_chosen, lettered, place_notice
+from app.shared import Shared, check_chosen, html_table, lettered, place_notice
 
 # Key of a curve's rows -> title, and what it is.
 _MEASURES = {
@@ -71,7 +71,6 @@ def _table(results: Mapping[str, Any] | None) -> str:
         return "<p>There is no table of results yet: <code>make repro</code> makes it.</p>"
     objectives = results.get("objectives", {})
     columns = list(dict.fromkeys(task for one in objectives.values() for task in one["scores"]))
-    heads = "".join(f"<th scope='col'>{html.escape(column)}</th>" for column in columns)
     rows = "".join(
         f"<tr><th scope='row'>{html.escape(name)}</th><td>{len(one['seeds'])}</td>"
         + "".join(f"<td>{_score(one['scores'].get(column))}</td>" for column in columns)
@@ -84,12 +83,11 @@ def _table(results: Mapping[str, Any] | None) -> str:
         if results.get("comparable_to_published")
         else " They are not to be put beside published figures: backbone and data are others."
     )
-    return (
-        f"{SCROLL}<table><caption>Spearman x 100, mean and standard deviation over "
-        f"seeds, on {html.escape(str(results.get('data')))} data ({pairs:,} graded pairs)."
-        f"{against}</caption><thead><tr><th scope='col'>Objective</th><th scope='col'>Seeds</th>"
-        f"{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    caption = (
+        "<caption>Spearman x 100, mean and standard deviation over seeds, on "
+        f"{html.escape(str(results.get('data')))} data ({pairs:,} graded pairs).{against}</caption>"
     )
+    return html_table(["Objective", "Seeds", *map(html.escape, columns)], rows, caption)
 
 
 def _score(score: Mapping[str, float | None] | None) -> str:

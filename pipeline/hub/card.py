@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from pipeline.results.layout import markdown_table
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -93,7 +95,7 @@ print(model.similarity(embeddings, embeddings))
 
 ## Training
 
-{_table(("setting", "value"), rows)}
+{markdown_table([("setting", "value"), *rows], left=2)}
 
 `triad.json` has the whole record with the training curve.
 
@@ -121,7 +123,7 @@ def _scores(scores: Sequence[Score]) -> str:
         return "This encoder was not measured."
     head = ("task", "this encoder", "mean over seeds", "standard deviation", "seeds")
     rows = [score.cells() for score in scores]
-    table = _table(head[: len(rows[0])], rows)
+    table = markdown_table([head[: len(rows[0])], *rows], left=1)
     return f"x 100: Spearman's correlation of cosine and human judgement, or accuracy.\n\n{table}"
 
 
@@ -143,8 +145,3 @@ def _limits(facts: Facts) -> list[str]:
     ]
     limits.append("Training text has the biases of its authors, and so has the encoder.")
     return limits
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
