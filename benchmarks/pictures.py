@@ -93,6 +93,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> None:
         page.locator("#lab .sentence").first.wait_for()
         page.wait_for_timeout(SETTLED)
         page.evaluate("document.getElementById('lab').scrollIntoView()")
+        page.mouse.move(0, 0)  # what the mouse rests on would be lit
         page.wait_for_timeout(500)
         page.screenshot(path=folder / "demo-gradient.png")
 
