@@ -24,8 +24,9 @@ from pipeline.paper.report.figures import study_figures
 from pipeline.paper.report.page import as_page
 from pipeline.paper.report.study import read_study
 from pipeline.paper.text import words
-from pipeline.results.layout import SPREAD, markdown_table
-from pipeline.results.numbers import STEPS
+from pipeline.results.layout import markdown_table
+from pipeline.results.names import STEPS
+from pipeline.results.spread import SPREAD
 
 
 def main(argv: list[str] | None = None) -> int:

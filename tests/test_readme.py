@@ -10,7 +10,7 @@ import pytest
 from benchmarks.serve import markdown
 from pipeline import reproduction
 from pipeline.objectives import OBJECTIVES
-from pipeline.results.numbers import MODIFIED
+from pipeline.results.names import MODIFIED
 
 ROOT = Path(__file__).parents[1]
 PAGES = [

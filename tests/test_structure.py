@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,16 @@ def test_no_two_rooms_of_the_service_import_each_other() -> None:
         if name.startswith("serve.") and module.count(".") > 1
     }
     assert not {(a, b) for a, b in arrows if a != b and (b, a) in arrows}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    arrows = {module: names for package in OURS for module, names in modules(package)}
+    parents = {module.removesuffix(".__init__") for module in arrows}
+    graph = {
+        module: {name if name in parents else name.rpartition(".")[0] for name in names}
+        for module, names in arrows.items()
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 # A bare GPU image has neither these nor our plotting.

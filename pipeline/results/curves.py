@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pipeline.results.figures import line, panels
-from pipeline.results.numbers import CONTRASTIVE, MODIFIED, spread
+from pipeline.results.names import CONTRASTIVE, MODIFIED
+from pipeline.results.spread import spread
 
 # Spearman x 100 on the dev pairs by step, of an encoder's objective and seed.
 Curves = dict[tuple[str, int], dict[int, float]]

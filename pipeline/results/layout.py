@@ -1,4 +1,4 @@
-"""Cells and tables in Markdown, and the same numbers rounded for JSON."""
+"""Tables in Markdown, and numbers rounded for JSON."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pipeline.results.metrics import HalfName, Metrics
-    from pipeline.results.numbers import Spread
-
 DIGITS = 6  # more would differ between machines, fewer would hide a change
-SPREAD = (
-    "mean over seeds, ± sample standard deviation where there are two seeds or more (n = 1: one "
-    "seed, no deviation)"
-)
 
 
 def markdown_table(lines: Sequence[Sequence[str]], *, left: int) -> str:
@@ -26,12 +19,6 @@ def markdown_table(lines: Sequence[Sequence[str]], *, left: int) -> str:
     header, *body = lines
     rule = ["---" if column < left else "---:" for column in range(len(header))]
     return "\n".join(f"| {' | '.join(line)} |" for line in (header, rule, *body))
-
-
-def cell(spread: Spread, digits: int = 2) -> str:
-    """Mean and, if there is one, deviation."""
-    mean, deviation = f"{spread.mean:.{digits}f}", spread.deviation
-    return mean if deviation is None else f"{mean} ± {deviation:.{digits}f}"
 
 
 def rounded(value: Any) -> Any:
@@ -50,10 +37,3 @@ def rounded(value: Any) -> Any:
 def json_bytes(content: object) -> bytes:
     """Equal bytes for equal content; NaN and infinity are refused."""
     return f"{json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
-
-
-def warning(run: Metrics, half: HalfName) -> list[str]:
-    """The line that keeps a half's scores away from published ones, if there is a reason to."""
-    reasons = "; ".join(run.reservations(half))
-    line = f"**Not comparable ({reasons}): the numbers must not be put beside published ones.**"
-    return [line] if reasons else []

@@ -20,7 +20,9 @@ from pipeline.results.bootstrap import (
     over_seeds,
     resampled_spearman,
 )
-from pipeline.results.runs import BACKBONES, UNTRAINED, any_of, place, read_scores
+from pipeline.results.names import BACKBONES, CONTRASTIVE, MODIFIED, UNTRAINED
+from pipeline.results.runs import any_of, place, read_scores
+from pipeline.results.spread import Spread, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,29 +33,6 @@ if TYPE_CHECKING:
     from pipeline.results.runs import Runs
 
 AVERAGE = "avg"
-CONTRASTIVE = ("info_nce", "arccon", "mpt", "met")
-MODIFIED = {  # what the paper made of each original
-    "mhe": "mhe_modified",
-    "mhs": "mhs_modified",
-    "barlow_twins": "barlow_twins_modified",
-    "vicreg": "vicreg_modified",
-}
-REPAIRED = "_repaired"  # what the name of another's loss gets once it is repaired
-# The ablation: what an original's name gets after each step, and what the step adds.
-STEPS = {
-    "": "original",
-    "_dissipation": "+ dissipation",
-    "_dissipation_weight": "+ weight",
-    "_modified": "+ ratio",
-}
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean and sample standard deviation over seeds; one seed has no deviation."""
-
-    mean: float
-    deviation: float | None
 
 
 @dataclass(frozen=True)
@@ -113,12 +92,6 @@ class DevScores:
 
     best: Spread
     last: Spread
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Of an objective's values, one a seed."""
-    deviation = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    return Spread(float(np.mean(values)), deviation)
 
 
 def row(runs: Sequence[Metrics], half: HalfName) -> Row:

@@ -19,16 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.results.curves import Curves, read_curves
-from pipeline.results.layout import SPREAD, cell, markdown_table, rounded
+from pipeline.results.layout import markdown_table, rounded
+from pipeline.results.names import BACKBONES, CONTRASTIVE, MODIFIED, REPAIRED, STEPS, UNTRAINED
 from pipeline.results.numbers import (
     AVERAGE,
-    CONTRASTIVE,
-    MODIFIED,
-    REPAIRED,
-    STEPS,
     Difference,
     Row,
-    Spread,
     dev_scores,
     differences,
     gains,
@@ -36,7 +32,8 @@ from pipeline.results.numbers import (
     row,
     rows,
 )
-from pipeline.results.runs import BACKBONES, UNTRAINED, Runs, read_runs
+from pipeline.results.runs import Runs, read_runs
+from pipeline.results.spread import SPREAD, Spread, cell
 from pipeline.results.tables import as_json, as_markdown, floor_line, scores_table
 
 COMPARED = (*CONTRASTIVE, *(name for pair in MODIFIED.items() for name in pair))

@@ -15,10 +15,9 @@ from pydantic import ValidationError
 from pipeline.machine.errors import InputError
 from pipeline.results.bootstrap import Scored
 from pipeline.results.metrics import Metrics
+from pipeline.results.names import BACKBONES
 from pipeline.senteval.similarity import spearman
 
-# The backbone in place of an objective: as it is trained, and with the mean of all tokens.
-UNTRAINED, UNTRAINED_MEAN = BACKBONES = ("untrained", "untrained_mean")
 # Metrics are rounded to 6 digits; a larger gap means scores of another run.
 STALE_DIFFERENCE = 1e-4
 

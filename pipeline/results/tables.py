@@ -6,10 +6,12 @@ from typing import Any
 
 from pipeline.results.bootstrap import LEVEL, SEEDS, Interval
 from pipeline.results.curves import Curves, untrained_score
-from pipeline.results.layout import SPREAD, cell, markdown_table, rounded, warning
+from pipeline.results.layout import markdown_table, rounded
 from pipeline.results.metrics import HalfName, Metrics, average_label
+from pipeline.results.names import UNTRAINED
 from pipeline.results.numbers import AVERAGE, Difference, Row, dev_scores, gains, noise_floor, rows
-from pipeline.results.runs import UNTRAINED, Runs, any_of
+from pipeline.results.runs import Runs, any_of
+from pipeline.results.spread import SPREAD, cell
 
 
 def as_json(
@@ -124,6 +126,13 @@ def _caption(run: Metrics, half: HalfName, what: str) -> str:
     tasks = list(run.half(half))
     average = f"; {average_label(tasks)}" if len(tasks) > 1 else ""
     return "\n".join([f"{what} Measured on `{run.data}`{average}.", *warning(run, half)])
+
+
+def warning(run: Metrics, half: HalfName) -> list[str]:
+    """The line that keeps a half's scores away from published ones, if there is a reason to."""
+    reasons = "; ".join(run.reservations(half))
+    line = f"**Not comparable ({reasons}): the numbers must not be put beside published ones.**"
+    return [line] if reasons else []
 
 
 def scores_table(rows: dict[str, Row]) -> str:

@@ -17,8 +17,7 @@ from scipy import stats
 
 from pipeline.paper.report.tables import BASELINE, shown, sweeps
 from pipeline.results.bootstrap import LEVEL
-from pipeline.results.layout import cell
-from pipeline.results.numbers import spread
+from pipeline.results.spread import cell, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from pipeline.paper.held_out.schema import Measurement
     from pipeline.paper.report.study import Study
     from pipeline.paper.report.tables import Rows
-    from pipeline.results.numbers import Spread
+    from pipeline.results.spread import Spread
 
 WITHOUT = "paradigm_open"  # the baseline without dissipation
 SMALL, LARGE = 0.05, 0.3  # temperatures of conjecture 2

@@ -27,7 +27,9 @@ from pipeline.paper.report.tables import (
     sweeps,
 )
 from pipeline.results.figures import COLOURS, line, panels
-from pipeline.results.numbers import AVERAGE, MODIFIED, Spread
+from pipeline.results.names import MODIFIED
+from pipeline.results.numbers import AVERAGE
+from pipeline.results.spread import Spread
 
 Points = Sequence[float] | NDArray[np.float64]
 Curve = dict[str, Any]  # mean and deviation at the points of one axis, and how many seeds

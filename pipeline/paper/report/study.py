@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from pipeline.machine.errors import InputError
 from pipeline.paper.held_out.schema import Measurement
 from pipeline.results.curves import read_curves
-from pipeline.results.layout import warning
-from pipeline.results.numbers import AVERAGE, Spread, dev_scores, row, spread
+from pipeline.results.numbers import AVERAGE, dev_scores, row
 from pipeline.results.runs import any_of, read_runs
+from pipeline.results.spread import Spread, spread
+from pipeline.results.tables import warning
 
 if TYPE_CHECKING:
     from pathlib import Path

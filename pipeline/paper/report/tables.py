@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pipeline.results.layout import cell
-from pipeline.results.numbers import AVERAGE, MODIFIED, STEPS, Spread, spread
+from pipeline.results.names import MODIFIED, STEPS
+from pipeline.results.numbers import AVERAGE
+from pipeline.results.spread import Spread, cell, spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.machine.errors import InputError
-from pipeline.results.numbers import Spread
+from pipeline.results.spread import Spread
 from tests.paper.report.written_study import OBJECTIVES, WrittenStudy, measured
 
 
