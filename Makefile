@@ -2,7 +2,8 @@
 # PIP_ARGS what pip is told besides.
 PYTHON ?= python3
 VENV := .venv
-INSTALLED := $(VENV)/.installed
+RUNS := $(VENV)/.installed
+TESTS := $(VENV)/.installed-for-tests
 
 # Programs are called by their path, for old makes; DVC's stages find `python` on this one.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -21,18 +22,21 @@ help:
 	@echo 'make verify   the same with the long tests too'
 	@echo 'make docs     the documentation as a site: build/site/index.html'
 	@echo 'make mteb     seven STS tasks by the package mteb: ENCODER=folder DATA=folder'
-	@echo 'make setup    only create $(VENV) and install the pinned versions'
+	@echo 'make setup    only create $(VENV) and install what a run needs, in pinned versions'
 	@echo 'make check    ruff and mypy'
 	@echo 'make format   let ruff format and mend what it can'
 	@echo 'make pictures  the pictures of the demo in the README, and how fast it is (needs Chromium)'
 
-setup: $(INSTALLED)
+setup: $(RUNS)
 
-$(INSTALLED): pyproject.toml constraints.txt
+# The tests need more than a run does, and as much again to install.
+$(RUNS): EXTRAS := pipeline,serve,app,export,anatomy
+$(TESTS): EXTRAS := pipeline,serve,app,export,anatomy,tracing,ray,dev
+$(RUNS) $(TESTS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "Triad needs Python 3.11 or newer, $(PYTHON) is %d.%d: give another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[pipeline,serve,app,export,tracing,ray,anatomy,dev]'
-	@touch $@
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[$(EXTRAS)]'
+	@touch $(RUNS) $@
 
 run: repro
 	@$(MAKE) --no-print-directory serve
@@ -52,7 +56,7 @@ serve: setup
 	@echo 'The API will be at http://$(or $(HOST),127.0.0.1):$(or $(PORT),3000), its documentation at /docs, the demo at /demo; Ctrl-C stops it.'
 	$(VENV)/bin/bentoml serve serve.service:TriadService
 
-check: setup
+check: $(TESTS)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -92,9 +96,9 @@ mteb: $(MTEB)/.installed
 docs: $(DOCS)/.installed
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
 
-pictures: setup
+pictures: $(TESTS)
 	$(VENV)/bin/python -m benchmarks.pictures --out results/serving/demo.json --pictures docs/images
 
-format: setup
+format: $(TESTS)
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
