@@ -45,15 +45,15 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     entries = dict(find(name) for name in options.names or CATALOGUE)
     losses = {name: entry.made() for name, entry in entries.items()}
-    batches = {one: dropout_batch(one, options.sentences) for one in options.encoder}
+    batches = {folder: dropout_batch(folder, options.sentences) for folder in options.encoder}
     examined = [examine(name, loss, batches) for name, loss in losses.items()]
     print(table(examined, entries))
-    for one in examined:
+    for result in examined:
         for where in batches:
-            found = one.measures[where]
+            measure = result.measures[where]
             print(
-                f"{one.name} on {where}: dissipation {found.dissipation:.3g}, hardest share "
-                f"{found.hardest:.3g} times equal, ratio {found.ratio:.3g}"
+                f"{result.name} on {where}: dissipation {measure.dissipation:.3g}, hardest share "
+                f"{measure.hardest:.3g} times equal, ratio {measure.ratio:.3g}"
             )
     if options.out is None:
         return
@@ -64,8 +64,10 @@ def _run(options: argparse.Namespace) -> None:
         raise InputError(f"--out: {DRAWS} ({error}).") from error
     write_together(
         {
-            options.out / f"{one.name}.json": as_json(rounded(content(one, entries[one.name])))
-            for one in examined
+            options.out / f"{result.name}.json": as_json(
+                rounded(content(result, entries[result.name]))
+            )
+            for result in examined
         }
     )
     for name, loss in losses.items():

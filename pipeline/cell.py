@@ -91,7 +91,7 @@ def commands(options: argparse.Namespace, params: Params, place: Path) -> list[l
         return path, own + scores
 
     held_out = out / "held_out" / f"{cell}.json"
-    made = [
+    outputs = [
         (options.prepared, prepare),
         (out / "records" / f"{cell}.json", train),
         scored("metrics", "last", "sts"),
@@ -99,7 +99,7 @@ def commands(options: argparse.Namespace, params: Params, place: Path) -> list[l
         *([scored("transfer", "last", "transfer")] if options.transfer else []),
         (held_out, [*measure, "--out", held_out]),
     ]
-    return [command for output, command in made if not output.exists()]
+    return [command for output, command in outputs if not output.exists()]
 
 
 def _note(options: argparse.Namespace, models: Path) -> None:

@@ -33,8 +33,8 @@ from pipeline.machine.stage import parser, run_stage, whole_number
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if OUTPUT is there, 1 with one sentence if not."""
-    left = "the same command resumes after the last finished chunk."
-    return run_stage("embed", _run, _parser().parse_args(argv), left)
+    hint = "the same command resumes after the last finished chunk."
+    return run_stage("embed", _run, _parser().parse_args(argv), hint)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -97,8 +97,8 @@ def _run(options: argparse.Namespace) -> None:
         _embed(source, unfinished, encoder, settings, options)
         whole = write_parquet(source, unfinished) if as_parquet else unfinished.array
         unfinished.finish(whole)
-    said = f"{sentences:,} embeddings of {encoder.dimension} numbers, {options.dtype}"
-    print(f"{options.output}: {said}.")
+    summary = f"{sentences:,} embeddings of {encoder.dimension} numbers, {options.dtype}"
+    print(f"{options.output}: {summary}.")
 
 
 def _embed(

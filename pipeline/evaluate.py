@@ -64,18 +64,18 @@ def _run(options: argparse.Namespace) -> None:
     folder = locate(options.encoder, options.revision)
     outputs = {"--out": options.out, "--scores": options.scores}
     _check_outputs(folder, {option: path for option, path in outputs.items() if path})
-    chosen = read(options.data, options.tasks)  # before the slow loading of an encoder
+    tasks = read(options.data, options.tasks)  # before the slow loading of an encoder
     if options.keep == "best" and options.data.is_file():
-        chosen = _unseen(chosen, options)
+        tasks = _unseen(tasks, options)
     encoder = SentenceEncoder.load(folder, options.device, options.pooling)
     origin = read_origin(folder)
     name = origin.name(folder.resolve().name)
-    result = _measure(encoder, chosen, options)
+    result = _measure(encoder, tasks, options)
     content = metrics(name, folder_version(folder), origin, result, options.data).content()
-    written = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
+    files = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
     if options.scores:
-        written[options.scores] = scores_archive(result.sts, clusters(chosen.sts))
-    write_together(written)
+        files[options.scores] = scores_archive(result.sts, clusters(tasks.sts))
+    write_together(files)
     console = Console()
     for table in tables(name, result):
         console.print(table)
@@ -83,21 +83,21 @@ def _run(options: argparse.Namespace) -> None:
         console.print(note, soft_wrap=True)
 
 
-def _measure(encoder: SentenceEncoder, chosen: Tasks, options: argparse.Namespace) -> Result:
+def _measure(encoder: SentenceEncoder, tasks: Tasks, options: argparse.Namespace) -> Result:
     def encode(sentences: list[str]) -> np.ndarray:
         with tqdm(total=len(sentences), desc="sentences", leave=False, disable=None) as progress:
             return encoder.encode(sentences, options.batch_size, progress.update)
 
-    return measure(encode, chosen, options.setting)
+    return measure(encode, tasks, options.setting)
 
 
-def _unseen(chosen: Tasks, options: argparse.Namespace) -> Tasks:
+def _unseen(tasks: Tasks, options: argparse.Namespace) -> Tasks:
     """The table's pairs without those that picked the encoder's step."""
     if options.dev is None:
         raise InputError("--keep best: name the pairs that picked the step with --dev FILE.")
-    (table,) = chosen.sts
-    left = without(table.subsets, read_dev(options.dev), options.data)
-    return replace(chosen, sts=(replace(table, subsets=left),))
+    (table,) = tasks.sts
+    rest = without(table.subsets, read_dev(options.dev), options.data)
+    return replace(tasks, sts=(replace(table, subsets=rest),))
 
 
 def _check_outputs(encoder: Path, outputs: dict[str, Path]) -> None:

@@ -86,10 +86,10 @@ def _run(options: argparse.Namespace) -> None:
     labels = fetch(options.source, options.out, options.revision)
     for task in FOLDERS:
         print(f"{task:8}{labels.get(task, 'missing')}")
-    others = [task for task, label in labels.items() if label == "other"]
-    if others:
+    replaced = [task for task, label in labels.items() if label == "other"]
+    if replaced:
         print(
-            f"The files of {', '.join(others)} are not the published benchmark's: scores on them "
+            f"The files of {', '.join(replaced)} are not the published benchmark's: scores on them "
             "must not be put beside published ones."
         )
     print(f"Written to {options.out}.")

@@ -48,8 +48,8 @@ def main(argv: list[str] | None = None) -> int:
     for key, values in (RATE | COMPONENTS).items():
         kind, words = type(values[0]), " ".join(str(value) for value in values)
         add(f"--{key.replace('_', '-')}", nargs="+", type=kind, default=values, help=words)
-    kept = "the cells that finished are kept, and the same command resumes."
-    return run_stage("grid", _search, options.parse_args(argv), kept)
+    hint = "the cells that finished are kept, and the same command resumes."
+    return run_stage("grid", _search, options.parse_args(argv), hint)
 
 
 def _search(options: argparse.Namespace) -> None:
@@ -63,7 +63,7 @@ def _search(options: argparse.Namespace) -> None:
     commit = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()  # noqa: S607
     prefix = f"grid-{options.objective}-{options.seed}"
     metric = f"metrics/{options.objective}/{options.seed}.json:dev_spearman"
-    known = dev_scores(metric)
+    scores = dev_scores(metric)
     best, picked = "", list[str]()
     for number, values in enumerate(stages, 1):
         cells: dict[str, list[str]] = {}
@@ -73,25 +73,25 @@ def _search(options: argparse.Namespace) -> None:
             overrides = [*common, *settings]
             short = hashlib.sha256(repr([commit, *overrides]).encode()).hexdigest()[:8]
             name = f"{prefix}-{short}"
-            if name not in known:
+            if name not in scores:
                 print(f"{name}: -S {' -S '.join(settings)}", flush=True)
                 reason = run_experiment(name, overrides)
-                known |= dev_scores(metric)
-                if name not in known:
+                scores |= dev_scores(metric)
+                if name not in scores:
                     failures.append(reason or "the experiment has no dev score")
                     print(f"{name} failed: {failures[-1]}", flush=True)
-            if name in known:
+            if name in scores:
                 cells[name] = settings
-                print(f"{name}: dev {known[name]:.2f}", flush=True)
+                print(f"{name}: dev {scores[name]:.2f}", flush=True)
         if not cells:
             raise InputError(
                 f"stage {number}: none of {len(failures)} cells finished; the first of them: "
                 f"{failures[0]}"
             )
-        best = max(cells, key=known.__getitem__)  # the first of equals
+        best = max(cells, key=scores.__getitem__)  # the first of equals
         picked = cells[best]
         at = f"-S {' -S '.join(picked)}"
-        print(f"Stage {number}: the best is {best}, dev {known[best]:.2f}: {at}")
+        print(f"Stage {number}: the best is {best}, dev {scores[best]:.2f}: {at}")
     print(f"All cells: dvc exp show\nCarry it into the workspace: dvc exp apply {best}")
 
 
@@ -142,8 +142,8 @@ def dev_scores(metric: str) -> dict[str, float]:
     # One that waits or failed in DVC's queue is shown with the metrics of its commit.
     rows = [row for row in exp_show() if row.get("State") in (None, "Success")]
     # The file's name stands before the metric's where several files have that metric.
-    found = {row["Experiment"]: row.get(metric, row.get("dev_spearman")) for row in rows}
-    return {name: dev for name, dev in found.items() if name and isinstance(dev, float)}
+    scores = {row["Experiment"]: row.get(metric, row.get("dev_spearman")) for row in rows}
+    return {name: dev for name, dev in scores.items() if name and isinstance(dev, float)}
 
 
 def run_experiment(name: str, overrides: Sequence[str]) -> str | None:
@@ -155,11 +155,11 @@ def run_experiment(name: str, overrides: Sequence[str]) -> str | None:
     environment = os.environ | {"PATH": path}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as dvc:  # noqa: S603
         try:
-            said = dvc.communicate()[1]
+            errors = dvc.communicate()[1]
         except KeyboardInterrupt:
             dvc.communicate()  # it has got Ctrl-C too, and puts the workspace in order
             raise
-    lines = [line for line in said.splitlines() if line.strip()] or ["it said nothing"]
+    lines = [line for line in errors.splitlines() if line.strip()] or ["it said nothing"]
     ends = [i for i, line in enumerate(lines) if line.startswith("ERROR: failed to reproduce")]
     return lines[max(ends[0] - 1, 0) if ends else -1].strip() if dvc.returncode else None
 

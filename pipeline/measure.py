@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> None:
         encoder, tokens, meta.pad_id, batch_size=options.batch_size, seed=settings.seed
     )
     console = Console(stderr=True)
-    shown = track(
+    progress = track(
         islice(views, batches),
         "measure",
         total=batches,
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> None:
         ),
         settings=settings,
         hardware=describe(device) + (f" of {processor()}" if device.type == "cpu" else ""),
-        **measure(shown, settings),
+        **measure(progress, settings),
     )
     text = json.dumps(measurement.model_dump(), indent=1, ensure_ascii=False)
     write_atomically(out, f"{text}\n".encode())

@@ -26,8 +26,8 @@ def main(argv: list[str] | None = None) -> int:
     options.add_argument("--out", type=Path, required=True, help="folder of token arrays")
     options.add_argument("--report", type=Path, required=True, help="JSON file")
     options.add_argument("--held-out", type=_share, help="in place of corpus.held_out")
-    left = "what it had begun to write is removed."
-    return run_stage("prepare", _run, options.parse_args(argv), left)
+    hint = "what it had begun to write is removed."
+    return run_stage("prepare", _run, options.parse_args(argv), hint)
 
 
 def _share(text: str) -> float:

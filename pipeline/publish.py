@@ -45,8 +45,8 @@ CONFIG = {
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; 0 if the encoder was uploaded or written, 1 with one sentence if not."""
-    left = "the repository may hold a part; the same command uploads the rest."
-    return run_stage("publish", _run, _parser().parse_args(argv), left)
+    hint = "the repository may hold a part; the same command uploads the rest."
+    return run_stage("publish", _run, _parser().parse_args(argv), hint)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,7 +98,7 @@ def _complete(place: Path, options: argparse.Namespace) -> None:
             "modules.json); give one of models/<objective>/<seed>."
         )
     encoder = SentenceEncoder.load(folder, "cpu")
-    own, others = _measured(folder, options.metrics)
+    own, replicates = _measured(folder, options.metrics)
     facts = Facts(
         repo=options.repo,
         record=json.loads((folder / "triad.json").read_text(encoding="utf-8")),
@@ -110,7 +110,7 @@ def _complete(place: Path, options: argparse.Namespace) -> None:
         language=options.language,
         base_model=options.base_model,
         datasets=tuple(options.dataset),
-        scores=_scores(own, others),
+        scores=_scores(own, replicates),
         reservations=_reservations(own),
     )
     shutil.copytree(folder, place, dirs_exist_ok=True)
@@ -127,7 +127,7 @@ def _complete(place: Path, options: argparse.Namespace) -> None:
         "--base-model": options.base_model,
         "--dataset": options.dataset,
     }
-    lacks = [option for option, given in missing.items() if not given]
+    lacks = [option for option, value in missing.items() if not value]
     if lacks:
         print(f"The card would say more with {', '.join(lacks)}.")
 
@@ -140,25 +140,29 @@ def _measured(folder: Path, files: Sequence[Path]) -> tuple[Metrics | None, list
     """
     if not files:
         return None, []
-    every = [_metrics(file) for file in files]
+    all_metrics = [_metrics(file) for file in files]
     version = folder_version(folder)
-    own = next((one for one in every if one.version == version), None)
+    own = next((metrics for metrics in all_metrics if metrics.version == version), None)
     if own is None:
         raise InputError(
             f"--metrics: none of {', '.join(map(str, files))} was measured on {folder} (version "
             f"{version}); measure it: python -m pipeline.evaluate --encoder {folder} ..."
         )
-    others = [one for one in every if one is not own]
+    replicates = [metrics for metrics in all_metrics if metrics is not own]
     seeds = {own.seed}
-    for file, one in zip(files, every, strict=True):
-        alike = (one.objective, one.data, one.tasks) == (own.objective, own.data, own.tasks)
-        if one is not own and (not alike or one.seed in seeds):
+    for file, metrics in zip(files, all_metrics, strict=True):
+        alike = (metrics.objective, metrics.data, metrics.tasks) == (
+            own.objective,
+            own.data,
+            own.tasks,
+        )
+        if metrics is not own and (not alike or metrics.seed in seeds):
             raise InputError(
-                f"--metrics: {file} is {one.encoder} on {one.data}, which is no other seed of "
-                f"{own.encoder} on {own.data} with the same tasks; leave it out."
+                f"--metrics: {file} is {metrics.encoder} on {metrics.data}, which is no other seed "
+                f"of {own.encoder} on {own.data} with the same tasks; leave it out."
             )
-        seeds.add(one.seed)
-    return own, others
+        seeds.add(metrics.seed)
+    return own, replicates
 
 
 def _metrics(file: Path) -> Metrics:
@@ -172,18 +176,18 @@ def _metrics(file: Path) -> Metrics:
         ) from error
 
 
-def _scores(own: Metrics | None, others: Sequence[Metrics]) -> tuple[Score, ...]:
+def _scores(own: Metrics | None, replicates: Sequence[Metrics]) -> tuple[Score, ...]:
     if own is None:
         return ()
     return tuple(
         Score(
             task,
             metric,
-            one.score,
-            (one.score, *(other.half(half)[task].score for other in others)),
+            result.score,
+            (result.score, *(other.half(half)[task].score for other in replicates)),
         )
         for half, metric in _METRICS.items()
-        for task, one in own.half(half).items()
+        for task, result in own.half(half).items()
     )
 
 

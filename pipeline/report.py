@@ -44,15 +44,15 @@ def _run(options: argparse.Namespace) -> None:
     out: Path = options.out
     study = read_study(config.load(options.params), options.study)
     comparison = _json(options.results / "comparison.json")
-    drawn = list(study_figures(study, comparison))
-    write_figures(out / "figures", drawn)
+    pictures = list(study_figures(study, comparison))
+    write_figures(out / "figures", pictures)
     figures: dict[str, Any] = {
-        f"figures/{one.name}": {
-            "title": one.title,
-            "caption": one.caption,
-            "path": f"figures/{one.name}.svg",
+        f"figures/{figure.name}": {
+            "title": figure.title,
+            "caption": figure.caption,
+            "path": f"figures/{figure.name}.svg",
         }
-        for one in drawn
+        for figure in pictures
     }
     for path in sorted(options.simulation.glob("*.json")):
         picture = os.path.relpath(path.with_suffix(".svg"), out)

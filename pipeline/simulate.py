@@ -38,7 +38,7 @@ def _run(options: argparse.Namespace) -> None:
     objectives = {name: params.objective(name) for name in settings.objectives}
     figures = simulate(objectives, settings)
     write_figures(options.out, figures)
-    print(f"{', '.join(one.name for one in figures)} written to {options.out}.")
+    print(f"{', '.join(figure.name for figure in figures)} written to {options.out}.")
 
 
 def simulate(objectives: Mapping[str, Objective], settings: SimulationParams) -> list[Figure]:
@@ -48,7 +48,7 @@ def simulate(objectives: Mapping[str, Objective], settings: SimulationParams) ->
         ValueError: an objective cannot be simulated from angles.
     """
     # First, since it is quick and refuses what cannot be simulated.
-    means = {name: at_means(name, one, settings) for name, one in objectives.items()}
+    means = {name: at_means(name, objective, settings) for name, objective in objectives.items()}
     checks = [lemma.check(step, LEMMA_CASES, settings.seed) for step in settings.steps]
     return [
         dissipation_figure(mean_dissipation(objectives, settings), objectives, settings),

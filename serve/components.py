@@ -46,15 +46,18 @@ def list_objectives(losses: Losses) -> list[dict[str, Any]]:
     """Ours, then those of `losses` whose library is installed, with what may be changed of each."""
     from pipeline.objectives import OBJECTIVES  # noqa: PLC0415 - brings torch
 
-    ours = {name: (None, one().hyperparameters.model_dump()) for name, one in OBJECTIVES.items()}
-    others = {
+    ours = {
+        name: (None, objective().hyperparameters.model_dump())
+        for name, objective in OBJECTIVES.items()
+    }
+    foreign = {
         name: (settings["loss"], changeable(settings))
         for name, settings in losses.items()
         if is_installed(settings["loss"].partition(":")[0].partition(".")[0])
     }
     return [
         {"id": name, "object": "objective", "loss": loss, "hyperparameters": values}
-        for name, (loss, values) in (ours | others | ours).items()
+        for name, (loss, values) in (ours | foreign | ours).items()
     ]
 
 
@@ -74,44 +77,44 @@ def choose_objective(
 
     record = training_record(encoder) or {}
     own = record.get("variant_of") or record.get("objective")
-    wanted = name or own
-    known = list(dict.fromkeys([*OBJECTIVES, *losses]))
-    if wanted is None:
+    choice = name or own
+    choices = list(dict.fromkeys([*OBJECTIVES, *losses]))
+    if choice is None:
         raise invalid(
             "objective",
-            f"objective: {encoder.id} was not trained here, so give one of {', '.join(known)}.",
+            f"objective: {encoder.id} was not trained here, so give one of {', '.join(choices)}.",
         )
-    settings = (record.get("hyperparameters") or {}) if wanted == own else {}
+    settings = (record.get("hyperparameters") or {}) if choice == own else {}
     loss = settings.get("loss")
-    if wanted in OBJECTIVES:
-        fields: Collection[str] = OBJECTIVES[wanted].hyperparameters.model_fields
-    elif loss in OBJECTIVES or any(loss == one["loss"] for one in losses.values()):
+    if choice in OBJECTIVES:
+        fields: Collection[str] = OBJECTIVES[choice].hyperparameters.model_fields
+    elif loss in OBJECTIVES or any(loss == entry["loss"] for entry in losses.values()):
         fields = changeable(settings)
-    elif wanted in losses:
-        settings = losses[wanted]
+    elif choice in losses:
+        settings = losses[choice]
         fields = changeable(settings)
     elif loss is not None:
         raise invalid(
             "objective",
             f"objective: {encoder.id} was trained with {str(loss)[:100]}, which serve.losses of "
-            f"params.yaml does not name; name it there, or give one of {', '.join(known)}.",
+            f"params.yaml does not name; name it there, or give one of {', '.join(choices)}.",
         )
     else:
-        raise invalid("objective", f"objective: {unknown('objective', wanted[:100], known)}")
+        raise invalid("objective", f"objective: {unknown('objective', choice[:100], choices)}")
     for field in changes or {}:
         if field not in fields:
             raise invalid(
                 "hyperparameters",
-                f"hyperparameters: {wanted} has no {field[:100]!r}; it has "
+                f"hyperparameters: {choice} has no {field[:100]!r}; it has "
                 f"{', '.join(fields) or 'none'}.",
             )
     try:
-        if wanted in OBJECTIVES:
-            return wanted, OBJECTIVES[wanted](**{**settings, **(changes or {})})
-        return wanted, _loss_of_others(wanted, settings, changes or {})
+        if choice in OBJECTIVES:
+            return choice, OBJECTIVES[choice](**{**settings, **(changes or {})})
+        return choice, _loss_of_others(choice, settings, changes or {})
     except Exception as error:  # libraries raise what they like about their values
-        said = str(error).partition("\n")[0][:300].rstrip(".") or type(error).__name__
-        raise invalid("hyperparameters", f"hyperparameters: {said}.") from error
+        reason = str(error).partition("\n")[0][:300].rstrip(".") or type(error).__name__
+        raise invalid("hyperparameters", f"hyperparameters: {reason}.") from error
 
 
 def changeable(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -181,7 +184,7 @@ def dropout_views(
     loaded.model.train()
     with torch.random.fork_rng(devices=[]), torch.inference_mode():
         torch.manual_seed(seed)
-        first, second = (torch.cat([loaded.embed(*some) for some in passes]) for _ in range(2))
+        first, second = (torch.cat([loaded.embed(*part) for part in passes]) for _ in range(2))
     return first.clone(), second.clone()
 
 
@@ -228,16 +231,16 @@ def take_apart(
     components = objective.components(anchor, positive)
     gradient = objective.anchor_gradient(anchor, positive)
     # What the formulas speak of: the textbook Barlow Twins' embeddings are batch-normalized.
-    spoken = objective.views(anchor, positive)
-    views = Views(l2_normalize(spoken.anchor), l2_normalize(spoken.positive))
+    formula = objective.views(anchor, positive)
+    views = Views(l2_normalize(formula.anchor), l2_normalize(formula.positive))
     lengths = gradient.norm(dim=1)
     mean = lengths[lengths > 0].mean() if bool((lengths > 0).any()) else 1.0
     moved = l2_normalize(views.anchor - size / mean * gradient)
-    negatives = l2_normalize(objective.pieces(spoken).negatives(spoken))
+    negatives = l2_normalize(objective.pieces(formula).negatives(formula))
     near = views.anchor @ negatives.T
     near.fill_diagonal_(-torch.inf)
     before, hardest = near.max(dim=1)
-    found = {
+    answer = {
         "cosines": views.cosine.clamp(-1, 1),
         "own_cosines": views.anchor_similarity.clamp(-1, 1),
         **components._asdict(),
@@ -254,7 +257,7 @@ def take_apart(
             },
         },
     }
-    return {"hyperparameters": objective.hyperparameters.model_dump(), **_arrays(found)}
+    return {"hyperparameters": objective.hyperparameters.model_dump(), **_arrays(answer)}
 
 
 def _arrays(content: Mapping[str, Any]) -> dict[str, Any]:

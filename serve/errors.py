@@ -56,18 +56,18 @@ def invalid(param: str, message: str) -> ApiError:
     return ApiError(400, "invalid_value", message, param)
 
 
-def over_limit(param: str, limit: str, value: int, given: str, advice: str) -> ApiError:
+def over_limit(param: str, limit: str, value: int, size: str, advice: str) -> ApiError:
     """400: a request larger than a limit of params.yaml.
 
     Args:
         param: the field to blame.
         limit: the limit's name below `serve.limits`.
         value: its value.
-        given: what the request has, in words.
+        size: what the request has, in words.
         advice: what to do.
     """
     return ApiError(
-        400, "limit_exceeded", f"{param}: {given}, over the limit {limit}={value}; {advice}.", param
+        400, "limit_exceeded", f"{param}: {size}, over the limit {limit}={value}; {advice}.", param
     )
 
 

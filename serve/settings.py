@@ -203,5 +203,5 @@ def read_environment() -> Environment:
     try:
         return Environment()
     except ValidationError as error:
-        lines = [f"{one['loc'][0]}: {one['ctx']['error']}" for one in error.errors()]
+        lines = [f"{problem['loc'][0]}: {problem['ctx']['error']}" for problem in error.errors()]
         raise ConfigError("\n".join(lines)) from None

@@ -69,8 +69,8 @@ def _check_named(
         if name in OBJECTIVES and name not in objectives:
             problems.append(f"objectives.{name}: missing; add its hyperparameters.")
         elif name not in objectives:
-            known = dict.fromkeys([*OBJECTIVES, *map(str, objectives)])
-            problems.append(f"{where}.objectives: {unknown('objective', name, known)}")
+            choices = dict.fromkeys([*OBJECTIVES, *map(str, objectives)])
+            problems.append(f"{where}.objectives: {unknown('objective', name, choices)}")
         if names.count(name) > 1:
             problems.append(f"{where}.objectives: {name!r} stands there more than once.")
     return problems
@@ -79,10 +79,10 @@ def _check_named(
 def _check_baseline(section: Mapping[Any, Any], objectives: Mapping[Any, Any]) -> list[str]:
     """A name that nothing has would be compared with nothing, without a word."""
     name = section.get("baseline")
-    known = dict.fromkeys([*OBJECTIVES, *map(str, objectives)])
-    if not isinstance(name, str) or name in known:
+    choices = dict.fromkeys([*OBJECTIVES, *map(str, objectives)])
+    if not isinstance(name, str) or name in choices:
         return []
-    return [f"compare.baseline: {unknown('objective', name, known)}"]
+    return [f"compare.baseline: {unknown('objective', name, choices)}"]
 
 
 def _check_objective(name: str, settings: object, train: Mapping[Any, Any]) -> list[str]:
@@ -124,8 +124,8 @@ def _check_train(where: str, settings: Mapping[Any, Any], train: Mapping[Any, An
 def _check_name(name: str, variant_of: object) -> list[str]:
     """What an objective is called, and what it is a variant of."""
     if variant_of is None:
-        known = name in OBJECTIVES
-        return [] if known else [f"objectives: {unknown('objective', name, OBJECTIVES)}"]
+        is_ours = name in OBJECTIVES
+        return [] if is_ours else [f"objectives: {unknown('objective', name, OBJECTIVES)}"]
     problems = _check_own_name(name, "variant", "variant_of")
     if not problems and variant_of not in OBJECTIVES:
         sentence = unknown("objective", str(variant_of), OBJECTIVES)

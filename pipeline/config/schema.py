@@ -27,9 +27,9 @@ StepLength = Annotated[float, Field(gt=0, description="length of a step")]
 
 
 def _known_tasks(tasks: str) -> str:
-    known = [*HALVES, *FOLDERS]
+    choices = [*HALVES, *FOLDERS]
     names = [name.strip() for name in tasks.split(",")]
-    if strangers := [unknown("task", name, known) for name in names if name not in known]:
+    if strangers := [unknown("task", name, choices) for name in names if name not in choices]:
         raise ValueError(*strangers)
     return tasks
 

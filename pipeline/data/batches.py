@@ -85,6 +85,6 @@ class ResidentTokens:
         place = torch.arange(width, device=self._ids.device)
         inside = place < self._counts[rows][:, None]
         # Past a sentence's end any token will do; the last sentence has none behind it.
-        taken = (self._starts[rows][:, None] + place).clamp_max(len(self._ids) - 1)
-        ids = torch.where(inside, self._ids[taken].long(), self._pad_id)
+        places = (self._starts[rows][:, None] + place).clamp_max(len(self._ids) - 1)
+        ids = torch.where(inside, self._ids[places].long(), self._pad_id)
         return ids.repeat(2, 1), inside.long().repeat(2, 1)

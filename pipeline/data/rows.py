@@ -151,8 +151,8 @@ def _json_lines(lines: Iterator[str], column: str, option: str) -> Iterator[str 
         if not isinstance(record, dict):
             raise InputError(f"line {number} is no JSON object; write one object a line")
         if column not in record:
-            known = _known(option, list(record))
-            raise InputError(f"line {number} has no field {column!r}; {known}")
+            hint = _known(option, list(record))
+            raise InputError(f"line {number} has no field {column!r}; {hint}")
         yield _sentence(record[column], f"line {number}", column)
 
 

@@ -35,19 +35,19 @@ def read(source: str, *, revision: str | None, column: str) -> Corpus:
     """
     name = f"corpus.source: {source!r}"
     path = _locate(source, revision, name)
-    kept: dict[str, None] = {}  # whole strings, not hashes: exact, ordered, and no second copy
+    sentences: dict[str, None] = {}  # whole strings, not hashes: exact, ordered, and no second copy
     rows = empty = 0
     for row in read_rows(path, column, name, "corpus.column"):
         rows += 1
         sentence = row.strip() if row else ""
         if sentence:
-            kept[sentence] = None
+            sentences[sentence] = None
         else:
             empty += 1
-    if not kept:
+    if not sentences:
         what = f"has {rows} rows and all of them are empty" if rows else "is empty"
         raise InputError(f"{name} {what}; give a file with one sentence a row.")
-    return Corpus(list(kept), rows, empty, rows - empty - len(kept))
+    return Corpus(list(sentences), rows, empty, rows - empty - len(sentences))
 
 
 def choose_held_out(count: int, share: float, seed: int, batch: int) -> npt.NDArray[np.bool_]:
@@ -57,11 +57,11 @@ def choose_held_out(count: int, share: float, seed: int, batch: int) -> npt.NDAr
         InputError: The others are fewer than one batch.
     """
     held = np.zeros(count, np.bool_)
-    chosen = np.random.default_rng(seed).permutation(count)[: round(count * share)]
-    held[chosen] = True
-    if count - len(chosen) < batch:
+    held_out = np.random.default_rng(seed).permutation(count)[: round(count * share)]
+    held[held_out] = True
+    if count - len(held_out) < batch:
         raise InputError(
-            f"corpus.source: {count} distinct sentences, {len(chosen)} of them held out, are "
+            f"corpus.source: {count} distinct sentences, {len(held_out)} of them held out, are "
             f"fewer than one batch of {batch}; give more text or a smaller train.batch_size."
         )
     return held

@@ -49,7 +49,7 @@ def pool(hidden: Tensor, mask: Tensor, pooling: str) -> Tensor:
     Rows are padded on the right. Several poolings, `cls+mean`, give (N, D) each, side by side.
     """
     if "+" in pooling:
-        return torch.cat([pool(hidden, mask, one) for one in pooling.split("+")], dim=1)
+        return torch.cat([pool(hidden, mask, name) for name in pooling.split("+")], dim=1)
     if pooling == "cls":
         return hidden[:, 0]
     if pooling == "lasttoken":
@@ -105,9 +105,9 @@ class SentenceEncoder:
             tokenizer = read_tokenizer(str(folder))
         except InputError as error:
             raise InputError(f"{source}: {error}") from error
-        asked = layout.max_length or int(tokenizer.model_max_length)
+        limit = layout.max_length or int(tokenizer.model_max_length)
         special = tokenizer.num_special_tokens_to_add()
-        longest = longest_sentence(folder, asked, _positions(model), special)
+        longest = longest_sentence(folder, limit, _positions(model), special)
         if layout.lower_case:
             _lower_case(tokenizer)
         dense = torch.nn.Sequential(*(load_dense(folder / path) for path in layout.dense))

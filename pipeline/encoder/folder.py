@@ -160,19 +160,19 @@ def plain_pooling(folder: Path) -> str:
     return "lasttoken" if causal else "mean"
 
 
-def longest_sentence(folder: Path, asked: int, positions: int | None, special: int) -> int:
+def longest_sentence(folder: Path, limit: int, positions: int | None, special: int) -> int:
     """Tokens after which a sentence is cut.
 
     Args:
         folder: the encoder's, for messages.
-        asked: what the folder asks for, or else its tokenizer's limit.
+        limit: what the folder asks for, or else its tokenizer's limit.
         positions: tokens that the model has positions for; None where it takes any number.
         special: tokens that the tokenizer puts around a sentence.
 
     Raises:
         InputError: nothing sets a limit, or it leaves no room for a sentence.
     """
-    longest = min(asked, positions or asked)
+    longest = min(limit, positions or limit)
     if longest >= NO_LIMIT:
         raise InputError(
             f"{folder}: neither its model nor its tokenizer says how many tokens it takes; give "
@@ -200,10 +200,10 @@ def _read_modules(path: Path) -> list[tuple[str, str]]:
 
 def _length(path: Path, settings: Mapping[str, Any], name: str) -> int | None:
     """A length that a file gives, if it does."""
-    given = settings.get(name)
-    if given is None or (type(given) is int and given > 0):
-        return given
-    raise InputError(f"{path}: {name} must be a whole number above 0 or null, got {given!r}.")
+    value = settings.get(name)
+    if value is None or (type(value) is int and value > 0):
+        return value
+    raise InputError(f"{path}: {name} must be a whole number above 0 or null, got {value!r}.")
 
 
 def _prompts(path: Path, settings: Mapping[str, Any]) -> dict[str, str]:
@@ -214,19 +214,19 @@ def _prompts(path: Path, settings: Mapping[str, Any]) -> dict[str, str]:
         raise InputError(f"{path}: prompts must be texts by their names, got {prompts!r}.")
     default = settings.get("default_prompt_name")
     if default is not None and default not in prompts:
-        known = ", ".join(prompts) or "none"
+        names = ", ".join(prompts) or "none"
         raise InputError(
-            f"{path}: there is no prompt {default!r} (default_prompt_name); there are: {known}."
+            f"{path}: there is no prompt {default!r} (default_prompt_name); there are: {names}."
         )
     return {name: text or "" for name, text in prompts.items()}
 
 
 def _read_pooling(path: Path) -> str:
     settings = _read_json(path, dict)
-    chosen = settings.get("pooling_mode") or [
+    pooling_modes = settings.get("pooling_mode") or [
         mode for mode, old in _MODES.items() if settings.get(old) is True
     ]
-    modes = [chosen] if isinstance(chosen, str) else list(chosen)
+    modes = [pooling_modes] if isinstance(pooling_modes, str) else list(pooling_modes)
     if not modes or not set(modes) <= _MODES.keys():
         raise InputError(
             f"{path}: cannot use pooling {' + '.join(map(str, modes)) or 'none'}; Triad reads "

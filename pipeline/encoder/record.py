@@ -19,8 +19,8 @@ class Origin:
 
     def name(self, otherwise: str) -> str:
         """`<objective>-<seed>`, or the other name for one that Triad did not train."""
-        known = self.objective is not None and self.seed is not None
-        return f"{self.objective}-{self.seed}" if known else otherwise
+        is_named = self.objective is not None and self.seed is not None
+        return f"{self.objective}-{self.seed}" if is_named else otherwise
 
 
 def read_origin(folder: Path) -> Origin:
@@ -32,13 +32,13 @@ def read_origin(folder: Path) -> Origin:
     path = folder / "triad.json"
     try:
         record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        kept = record.get("kept", record.get("best", {}))  # older encoders have the best only
+        step = record.get("kept", record.get("best", {}))  # older encoders have the best only
         return Origin(
             record.get("objective"),
             record.get("seed"),
             record.get("steps"),
-            kept.get("step"),
-            kept.get("dev_spearman"),
+            step.get("step"),
+            step.get("dev_spearman"),
         )
     except (ValueError, AttributeError) as error:
         raise InputError(

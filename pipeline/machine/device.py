@@ -27,12 +27,12 @@ def resolve(device: str) -> torch.device:
     Raises:
         InputError: the device is unknown or not there.
     """
-    chosen = _chosen(device)
-    if chosen.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
+    place = _chosen(device)
+    if place.type == "cpu" and "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(min(torch.get_num_threads(), usable_cores()))
-    if chosen.type == "cuda" and chosen.index is not None:
-        torch.cuda.set_device(chosen)
-    return chosen
+    if place.type == "cuda" and place.index is not None:
+        torch.cuda.set_device(place)
+    return place
 
 
 def _chosen(device: str) -> torch.device:
@@ -43,11 +43,11 @@ def _chosen(device: str) -> torch.device:
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        chosen = torch.device(device)
-        torch.empty(0, device=chosen)
+        place = torch.device(device)
+        torch.empty(0, device=place)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise _refusal(device, str(error).splitlines()[0]) from error
-    return chosen
+    return place
 
 
 def _refusal(device: str, reason: str) -> InputError:

@@ -99,13 +99,13 @@ def write_together(contents: Mapping[Path, bytes | memoryview]) -> None:
             with writing(path, size=len(content)):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 unfinished[path].write_bytes(content)
-        for path, written in unfinished.items():
+        for path, temporary in unfinished.items():
             with writing(path):
-                written.replace(path)
+                temporary.replace(path)
     finally:
-        for written in unfinished.values():
-            if written.exists():
-                written.unlink()
+        for temporary in unfinished.values():
+            if temporary.exists():
+                temporary.unlink()
 
 
 @contextmanager

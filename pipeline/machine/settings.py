@@ -109,9 +109,9 @@ def check(
     return []
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown(kind: str, name: str, choices: Iterable[str]) -> str:
     """The sentence for a name that is not known, with the nearest one that is."""
-    names = list(known)
+    names = list(choices)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown {kind} {name!r}; {hint}Known: {', '.join(names)}."
@@ -139,8 +139,8 @@ def _explain(
         if not _is_section(hint):
             break  # an item of a list
         if name not in hint.model_fields:
-            known = [*hint.model_fields, *(others if path == where else ())]
-            return [f"{path or 'the file'}: {unknown('key', str(name), known)}"]
+            names = [*hint.model_fields, *(others if path == where else ())]
+            return [f"{path or 'the file'}: {unknown('key', str(name), names)}"]
         field = hint.model_fields[name]
         path = f"{path}.{name}" if path else str(name)
         if name not in value:
@@ -159,7 +159,7 @@ def _is_section(hint: Any) -> bool:
 
 def _section_or_null(hint: Any) -> Any:
     """The section itself where the hint is `section | None`."""
-    sections = [one for one in get_args(hint) if _is_section(one)]
+    sections = [kind for kind in get_args(hint) if _is_section(kind)]
     return sections[0] if sections else hint
 
 
@@ -168,12 +168,12 @@ def _range(field: FieldInfo) -> str:
     declared = [field, *(part for part in parts if isinstance(part, FieldInfo))]
     bounds = [
         f"{words} {float(bound) if float in parts else bound}"
-        for one in declared
-        for limit in one.metadata
+        for field in declared
+        for limit in field.metadata
         for name, words in _BOUNDS.items()
         if (bound := getattr(limit, name, None)) is not None
     ]
-    unit = next((one.description for one in declared if one.description), "no unit")
+    unit = next((field.description for field in declared if field.description), "no unit")
     return f"{' and '.join(bounds) or 'finite'} ({unit})"
 
 

@@ -33,8 +33,8 @@ def adapted(loss: Callable[..., Any]) -> Loss:
     """
     classes = type(loss).__mro__
     for library, calls in CALLS.items():
-        if any(one.__module__.split(".")[0] == library for one in classes):
-            named = (calls[one.__name__] for one in classes if one.__name__ in calls)
+        if any(base.__module__.split(".")[0] == library for base in classes):
+            named = (calls[base.__name__] for base in classes if base.__name__ in calls)
             return partial(next(named, calls["others"]), loss)
     return loss
 
@@ -55,18 +55,22 @@ def named(loss: str, values: Mapping[str, Any], where: str = "loss") -> Loss:
             f"{where}: {loss} cannot be imported ({error}); install what it needs: "
             "pip install 'triad-encoders[anatomy]' brings the libraries that docs/anatomy.md shows."
         ) from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        public = [one for one in dir(module) if callable(getattr(module, one)) and one[0] != "_"]
+    attribute = getattr(module, name, None)
+    if not callable(attribute):
+        public = [
+            attribute_name
+            for attribute_name in dir(module)
+            if callable(getattr(module, attribute_name)) and attribute_name[0] != "_"
+        ]
         raise InputError(f"{where}: {unknown(f'loss of {module_name}', name, public)}")
-    if not inspect.isclass(found):
-        return partial(found, **values)
-    needs_model = found.__module__.startswith("sentence_transformers.")
+    if not inspect.isclass(attribute):
+        return partial(attribute, **values)
+    needs_model = attribute.__module__.startswith("sentence_transformers.")
     try:
-        made: Any = found(**({"model": AS_GIVEN} if needs_model else {}), **values)
+        instance: Any = attribute(**({"model": AS_GIVEN} if needs_model else {}), **values)
     except (TypeError, ValueError) as error:
         raise InputError(f"{where}: {loss} does not take {dict(values)} ({error}).") from error
-    return adapted(made)
+    return adapted(instance)
 
 
 def library_version(loss: str) -> dict[str, str]:

@@ -130,9 +130,9 @@ def anatomy(  # noqa: PLR0913 - what all calls but those of a sweep leave out
     floor = ROUNDING * float(first.abs().max())
     own, other, pull = (torch.where(x.abs() > floor, x, 0) for x in split(first))
     total = (own + other).sum(dim=1)
-    chosen = torch.linspace(0, len(total) - 1, min(turned, len(total))).round().long().tolist()
+    anchors = torch.linspace(0, len(total) - 1, min(turned, len(total))).round().long().tolist()
     dissipation = torch.full_like(total, torch.nan)
-    for i in chosen:
+    for i in anchors:
         row = batch.turned(loss, name, i)
         row = torch.where(row.abs() > floor, row, 0)
         if row.isfinite().all() and row.sum() != 0:
@@ -184,8 +184,8 @@ class Placed:
         gram = (x @ x.T) / (1 + JITTER)
         gram.diagonal().fill_(1.0)  # also of zero vectors
         factor, _ = torch.linalg.cholesky_ex(gram)  # NaN stays NaN, and nothing is raised
-        chosen = _axes(max(x.shape), axes)[: len(x)].to(x.device)
-        return cls(factor @ chosen, factor, chosen)
+        basis = _axes(max(x.shape), axes)[: len(x)].to(x.device)
+        return cls(factor @ basis, factor, basis)
 
     @property
     def views(self) -> Views:
@@ -211,8 +211,10 @@ class Placed:
 
     def _in_terms(self, vectors: Tensor) -> Tensor:
         along = vectors @ self.axes.T
-        found: Tensor = torch.linalg.solve_triangular(self.factor, along, upper=False, left=False)
-        return found
+        coefficients: Tensor = torch.linalg.solve_triangular(
+            self.factor, along, upper=False, left=False
+        )
+        return coefficients
 
 
 @dataclass(frozen=True)
@@ -234,8 +236,8 @@ class Fitted:
         """S, (2N, 2N), of the least |gradient - S X|^2 + RIDGE |S|^2."""
         x = self.embeddings
         gram = x @ x.T + RIDGE * torch.eye(len(x), dtype=x.dtype, device=x.device)
-        found: Tensor = torch.linalg.solve(gram, gradient(loss, x, name) @ x.T, left=False)
-        return found
+        coefficients: Tensor = torch.linalg.solve(gram, gradient(loss, x, name) @ x.T, left=False)
+        return coefficients
 
     def turned(self, loss: Loss, name: str, i: int) -> Tensor:
         """(2N,): anchor i's pushes where its positive is its antipode."""
@@ -246,9 +248,9 @@ class Fitted:
         """|gradient - S X| / |gradient| over the anchors."""
         anchors = len(self.embeddings) // 2
         actual = gradient(loss, self.embeddings, name)[:anchors]
-        left = actual - (coefficients @ self.embeddings)[:anchors]
+        rest = actual - (coefficients @ self.embeddings)[:anchors]
         size = float(actual.norm())
-        return float(left.norm()) / size if size > 0 else 0.0
+        return float(rest.norm()) / size if size > 0 else 0.0
 
 
 def units(anchor: Tensor, positive: Tensor) -> Tensor:
@@ -264,9 +266,9 @@ def _with_antipode(embeddings: Tensor, i: int) -> Tensor:
 
 def _pushes(row: Tensor, i: int) -> Tensor:
     """A row of S without anchor i itself and its positive."""
-    kept = row.clone()
-    kept[[i, len(row) // 2 + i]] = 0.0
-    return kept
+    original = row.clone()
+    original[[i, len(row) // 2 + i]] = 0.0
+    return original
 
 
 def gradient(loss: Loss, embeddings: Tensor, name: str) -> Tensor:

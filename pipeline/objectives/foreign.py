@@ -79,10 +79,10 @@ def repaired(
         ValueError: a value is out of its range.
     """
     name = getattr(loss, "__name__", type(loss).__name__)
-    given: dict[str, Any] = {"margin": margin, "ratio": ratio, "temperature": temperature}
-    if problems := check(Repair, given, "repair"):
+    values: dict[str, Any] = {"margin": margin, "ratio": ratio, "temperature": temperature}
+    if problems := check(Repair, values, "repair"):
         raise ValueError(" ".join(problems))
-    return _repaired(name, Foreign(loss=name, repair=Repair(**given)), adapted(loss))
+    return _repaired(name, Foreign(loss=name, repair=Repair(**values)), adapted(loss))
 
 
 def foreign(name: str, settings: Mapping[str, Any]) -> Objective:
@@ -100,12 +100,14 @@ def foreign(name: str, settings: Mapping[str, Any]) -> Objective:
         return _made(name, checked, OBJECTIVES[checked.loss](**values).loss)
     loss = named(checked.loss, values, where)
     module = getattr(loss, "func", loss), *getattr(loss, "args", ())
-    for one in module:
-        if isinstance(one, nn.Module) and any(p.requires_grad for p in one.parameters()):
+    for submodule in module:
+        if isinstance(submodule, nn.Module) and any(
+            p.requires_grad for p in submodule.parameters()
+        ):
             raise InputError(
                 f"{where}: {checked.loss} has parameters of its own, which nothing would train."
             )
-        if getattr(one, "uses_gradient_cache", False) and checked.repair is None:
+        if getattr(submodule, "uses_gradient_cache", False) and checked.repair is None:
             raise InputError(
                 f"{where}: {checked.loss} caches gradients, which train.chunk_size does for every "
                 "objective; name the loss without a cache."
@@ -161,7 +163,10 @@ def _tempered(push: Tensor, v: Views, temperature: float) -> Tensor:
     similarities = torch.stack([v.anchor_similarity, v.cosine]).double()
     pushed = torch.stack(push.chunk(2, dim=1)) > 0
     allowed = pushed.any(dim=2, keepdim=True).any(dim=1, keepdim=True)
-    logits = torch.stack([without_diagonal(one, -torch.inf) for one in similarities]) / temperature
+    logits = (
+        torch.stack([without_diagonal(similarity, -torch.inf) for similarity in similarities])
+        / temperature
+    )
     logits = torch.cat([*logits.masked_fill(~allowed, -torch.inf)], dim=1)
     most = logits.amax(dim=1, keepdim=True)
     return torch.where(most.isfinite(), (logits - most).exp(), 0)

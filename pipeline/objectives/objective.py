@@ -183,8 +183,8 @@ class Recipe:
     def hyperparameters(self) -> type[Settings]:
         """The model of all hyperparameters, with ranges and defaults."""
         parts: tuple[Callable[..., Any], ...] = (self.loss, self.pieces)
-        if isinstance(made := self.pieces, Composed):  # in the order in which records list them
-            parts = (made.dissipation, self.loss, made.pull, made.weight, made.negatives)
+        if isinstance(pieces := self.pieces, Composed):  # in the order in which records list them
+            parts = (pieces.dissipation, self.loss, pieces.pull, pieces.weight, pieces.negatives)
         fields: dict[str, Any] = {}
         for part in parts:
             fields |= _settings(part)

@@ -69,16 +69,21 @@ def write_figures(folder: Path, figures: Iterable[Figure]) -> None:
         WriteError: the folder cannot be written.
     """
     contents: dict[Path, bytes] = {}
-    for one in figures:
-        content = {"title": one.title, "caption": one.caption, "settings": one.settings}
-        contents[folder / f"{one.name}.json"] = as_json(content | {"data": rounded(one.data)})
+    for picture in figures:
+        content = {
+            "title": picture.title,
+            "caption": picture.caption,
+            "settings": picture.settings,
+            "data": rounded(picture.data),
+        }
+        contents[folder / f"{picture.name}.json"] = as_json(content)
         for kind in FORMATS:
-            contents[folder / f"{one.name}.{kind}"] = image(one.picture, kind)
+            contents[folder / f"{picture.name}.{kind}"] = image(picture.picture, kind)
     write_together(contents)
 
 
 def as_json(content: Mapping[str, Any]) -> bytes:
     """JSON that git shows well, a list of numbers a line; NaN and infinity are refused."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
-    text = _INNERMOST.sub(lambda found: re.sub(r"\n *", " ", found[0]), text)
+    text = _INNERMOST.sub(lambda match: re.sub(r"\n *", " ", match[0]), text)
     return f"{text}\n".encode()

@@ -102,15 +102,15 @@ def check(step: float, cases: int, seed: int) -> dict[str, float]:
     ends = np.log(LEAST_RATIO), np.log(LARGEST_RATIO_STEP / step)
     ratio = np.exp(generator.uniform(*ends, cases))
     lower, upper = ratio_bounds(at_positive, at_negative, dihedral, step)
-    said = (lower < ratio) & (ratio < upper)
+    bounded = (lower < ratio) & (ratio < upper)
     at = vector(at_positive, 0.0), vector(at_negative, dihedral)
     tangential = nearer_on_sphere(*at, step, ratio, tangential=True)
     whole = nearer_on_sphere(*at, step, ratio, tangential=False)
     return {
         "step": step,
         "cases": cases,
-        "plane_agreement": np.mean(said == nearer_on_plane(*at, step, ratio)),
-        "sphere_agreement": np.mean(said == tangential),
-        "sphere_whole_agreement": np.mean(said == whole),
+        "plane_agreement": np.mean(bounded == nearer_on_plane(*at, step, ratio)),
+        "sphere_agreement": np.mean(bounded == tangential),
+        "sphere_whole_agreement": np.mean(bounded == whole),
         "none_serves": np.mean(np.isnan(lower)),
     }

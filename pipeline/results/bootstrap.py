@@ -79,9 +79,11 @@ def resample_counts(clusters: int, resamples: int, seed: int, rows: int) -> Iter
     generator = np.random.default_rng(seed)
     for start in range(0, resamples, rows):
         count = min(rows, resamples - start)
-        drawn = generator.integers(clusters, size=(count, clusters))
-        drawn += clusters * np.arange(count)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=count * clusters).reshape(count, clusters)
+        clusters_drawn = generator.integers(clusters, size=(count, clusters))
+        clusters_drawn += clusters * np.arange(count)[:, None]
+        yield np.bincount(clusters_drawn.ravel(), minlength=count * clusters).reshape(
+            count, clusters
+        )
 
 
 def spearman_of_counts(counts: np.ndarray, gold: Ranking, cosines: Sequence[Ranking]) -> np.ndarray:
@@ -127,15 +129,17 @@ def resampled_spearman(
     Returns:
         (E, 1 + resamples); the first column is not resampled.
     """
-    rankings = {task: [Ranking(one) for one in scored.cosines] for task, scored in tasks.items()}
+    rankings = {
+        task: [Ranking(cosines) for cosines in scored.cosines] for task, scored in tasks.items()
+    }
     gold = {task: Ranking(scored.gold) for task, scored in tasks.items()}
     count = 1 + max(int(scored.cluster.max()) for scored in tasks.values())
     rows = max(1, CHUNK_ELEMENTS // max(len(scored.gold) for scored in tasks.values()))
     everything = np.ones((1, count), dtype=np.int64)
     correlations: dict[str, list[np.ndarray]] = {task: [] for task in tasks}
-    for drawn in itertools.chain([everything], resample_counts(count, resamples, seed, rows)):
+    for resample in itertools.chain([everything], resample_counts(count, resamples, seed, rows)):
         for task, chunks in correlations.items():
-            counts = drawn[:, tasks[task].cluster]
+            counts = resample[:, tasks[task].cluster]
             chunks.append(spearman_of_counts(counts, gold[task], rankings[task]))
     return {task: np.concatenate(chunks, axis=1) for task, chunks in correlations.items()}
 

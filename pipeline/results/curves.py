@@ -55,17 +55,17 @@ def draw(curves: Curves) -> Figure:
     training is a dotted line.
     """
     names = list(dict.fromkeys(objective for objective, _ in curves))
-    families = [name for name in MODIFIED if any(_family(one) == name for one in names)]
-    others = [name for name in names if _family(name) not in families]
+    families = [name for name in MODIFIED if any(_family(objective) == name for objective in names)]
+    rest = [name for name in names if _family(name) not in families]
     groups = [[name for name in names if _family(name) == family] for family in families]
-    shown = [others, *groups] if len(families) > 1 else [names]
-    shown = [group for group in shown if group] or [[]]
-    columns = min(len(shown), 3)
+    groups_shown = [rest, *groups] if len(families) > 1 else [names]
+    groups_shown = [group for group in groups_shown if group] or [[]]
+    columns = min(len(groups_shown), 3)
     size = {"width": 8, "height": 5} if columns == 1 else {"width": 4, "height": 3.4}
-    figure, axes = panels(columns, -(-len(shown) // columns), sharey=True, **size)
+    figure, axes = panels(columns, -(-len(groups_shown) // columns), sharey=True, **size)
     for place, panel in enumerate(axes.flat):
-        if place < len(shown):
-            _draw_panel(panel, shown[place], curves)
+        if place < len(groups_shown):
+            _draw_panel(panel, groups_shown[place], curves)
         else:
             panel.set_axis_off()
     return figure
@@ -77,10 +77,10 @@ def _draw_panel(panel: Axes, names: list[str], curves: Curves) -> None:
         steps = [step for step in by_seed[0] if all(step in points for points in by_seed)]
         scores = [spread([points[step] for points in by_seed]) for step in steps]
         style = _style(name)
-        panel.plot(steps, [one.mean for one in scores], label=name, **style)
+        panel.plot(steps, [score.mean for score in scores], label=name, **style)
         if len(by_seed) > 1:
-            low = [one.mean - (one.deviation or 0) for one in scores]
-            high = [one.mean + (one.deviation or 0) for one in scores]
+            low = [score.mean - (score.deviation or 0) for score in scores]
+            high = [score.mean + (score.deviation or 0) for score in scores]
             panel.fill_between(steps, low, high, color=style["color"], alpha=0.15, linewidth=0)
     untrained = untrained_score(curves)
     if untrained is not None:

@@ -10,7 +10,7 @@ from pipeline.senteval.benchmark import Result
 
 def tables(encoder: str, result: Result) -> list[Table]:
     """Those of the halves that ran."""
-    shown = []
+    halves = []
     if scores := result.sts.scores:
         title = f"{encoder}: correlation of cosine and gold x 100"
         table = _table(title, "Spearman", "Pearson", "mean of subsets", "weighted", "pairs")
@@ -18,32 +18,32 @@ def tables(encoder: str, result: Result) -> list[Table]:
             correlations = (score.spearman, score.pearson, score.mean, score.weighted_mean)
             table.add_row(score.task, *map(_number, correlations), f"{score.pairs:,}")
         _add_average(table, [score.task for score in scores], result.sts.average)
-        shown.append(table)
+        halves.append(table)
     if accuracies := result.transfer.scores:
         how = f"setting {result.setting}, classifier mlp"
         title = f"{encoder}: accuracy in %, {how}"
         table = _table(title, "accuracy", "F1", "dev accuracy", "rows")
-        for one in accuracies:
-            rows = ", ".join(f"{part} {count:,}" for part, count in one.counts.items())
-            percents = (one.accuracy, one.f1, one.dev_accuracy)
-            table.add_row(one.task, *map(_number, percents), rows)
-        _add_average(table, [one.task for one in accuracies], result.transfer.average)
-        shown.append(table)
-    return shown
+        for accuracy in accuracies:
+            rows = ", ".join(f"{part} {count:,}" for part, count in accuracy.counts.items())
+            percents = (accuracy.accuracy, accuracy.f1, accuracy.dev_accuracy)
+            table.add_row(accuracy.task, *map(_number, percents), rows)
+        _add_average(table, [score.task for score in accuracies], result.transfer.average)
+        halves.append(table)
+    return halves
 
 
 def notes(result: Result, data: Path) -> list[str]:
     """What a reader of the tables must know: tasks without data, data that is not SentEval's."""
-    said = []
+    sentences = []
     if result.missing:
-        said.append(f"Missing, no data in {data}: {', '.join(result.missing)}.")
+        sentences.append(f"Missing, no data in {data}: {', '.join(result.missing)}.")
     other = [score.task for score in result.scores if score.label == "other"]
     if other:
-        said.append(
+        sentences.append(
             f"Not to be put beside published numbers, as the files in {data} are not the "
             f"benchmark's: {', '.join(other)}."
         )
-    return said
+    return sentences
 
 
 def _table(title: str, *headings: str) -> Table:

@@ -110,7 +110,7 @@ class Metrics(_Part):
     def reservations(self, name: HalfName) -> list[str]:
         """Why a half's scores must not be put beside published ones; perhaps nothing."""
         reasons = []
-        others = [task for task, one in self.half(name).items() if one.label != "benchmark"]
+        others = [task for task, score in self.half(name).items() if score.label != "benchmark"]
         if others:
             reasons.append(f"the files of {', '.join(others)} are not the benchmark's")
         if name == "transfer" and (self.setting, self.classifier) != PUBLISHED:

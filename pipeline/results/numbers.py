@@ -125,9 +125,9 @@ def noise_floor(rows: Iterable[Row]) -> NoiseFloor | None:
 def in_order(runs: Runs) -> Runs:
     """The backbone, objectives in the order of the paper's Table 2, and whatever else there is."""
     pairs = (name for pair in MODIFIED.items() for name in pair)
-    known = [*BACKBONES, *CONTRASTIVE, *pairs]
-    others = sorted(set(runs) - set(known))
-    return {name: runs[name] for name in (*known, *others) if name in runs}
+    standard = [*BACKBONES, *CONTRASTIVE, *pairs]
+    others = sorted(set(runs) - set(standard))
+    return {name: runs[name] for name in (*standard, *others) if name in runs}
 
 
 def gains(
@@ -178,12 +178,13 @@ def differences(
         task: dict(zip(places, correlations, strict=True))
         for task, correlations in resampled_spearman(read, resamples=resamples, seed=seed).items()
     }
-    every = [_difference(runs, resampled, *pair, seed) for pair in pairs]
-    primary = [one for one in every if one.is_primary and one.tasks]
-    ps = holm([one.tasks[AVERAGE].p for one in primary])
-    adjusted = {one.objective: p for one, p in zip(primary, ps, strict=True)}
+    results = [_difference(runs, resampled, *pair, seed) for pair in pairs]
+    primary = [result for result in results if result.is_primary and result.tasks]
+    ps = holm([result.tasks[AVERAGE].p for result in primary])
+    adjusted = {result.objective: p for result, p in zip(primary, ps, strict=True)}
     return [
-        replace(one, holm_p=adjusted.get(one.objective)) if one.is_primary else one for one in every
+        replace(result, holm_p=adjusted.get(result.objective)) if result.is_primary else result
+        for result in results
     ]
 
 
@@ -192,9 +193,9 @@ def _pairs(runs: Runs, baseline: str | None) -> list[tuple[str, str]]:
     pairs = [(modified, original) for original, modified in MODIFIED.items()]
     pairs += [(name, other) for other in (baseline, UNTRAINED) if other for name in runs]
     return [
-        (one, other)
-        for one, other in dict.fromkeys(pairs)
-        if one in runs and other in runs and one not in (other, *BACKBONES)
+        (name, other)
+        for name, other in dict.fromkeys(pairs)
+        if name in runs and other in runs and name not in (other, *BACKBONES)
     ]
 
 

@@ -110,41 +110,41 @@ def _read(folder: Path) -> Runs:
     return in_order(read_runs(folder, names)) if names else {}
 
 
-def as_text(found: Reproduction) -> str:
+def as_text(study: Reproduction) -> str:
     """All tables, each below its caption."""
-    last, best = rows(found.last, "sts"), rows(found.best, "sts")
+    last, best = rows(study.last, "sts"), rows(study.best, "sts")
     blocks = [
         "# Reproduction",
         _SUMMARY,
         _summary(last, best, MODIFIED, "modified - original"),
         "## Last step",
-        as_markdown(found.last, found.curves, found.compared, found.bootstrap),
+        as_markdown(study.last, study.curves, study.compared, study.bootstrap),
         "## Best step",
         _BEST,
         scores_table(best),
         *floor_line(best),
     ]
-    if found.transfer:
-        blocks += ["## Transfer, last step", as_markdown(found.transfer, {}, [], found.bootstrap)]
-    if ablation := _ablation(found.folder / found.rate):
+    if study.transfer:
+        blocks += ["## Transfer, last step", as_markdown(study.transfer, {}, [], study.bootstrap)]
+    if ablation := _ablation(study.folder / study.rate):
         blocks += ["## Ablation", _ABLATION, ablation]
-    if repaired := _repaired(found):
+    if repaired := _repaired(study):
         blocks += ["## Repaired losses", _REPAIRED, repaired]
-    rates = sorted((path.name for path in found.folder.glob("*e-*")), key=float)
+    rates = sorted((path.name for path in study.folder.glob("*e-*")), key=float)
     if len(rates) > 1:
-        blocks += ["## Learning rates", _RATES, _rates(found.folder, rates)]
-    blocks += ["## Cells", _cells(found.folder)]
+        blocks += ["## Learning rates", _RATES, _rates(study.folder, rates)]
+    blocks += ["## Cells", _cells(study.folder)]
     return "\n\n".join(block.strip() for block in blocks) + "\n"
 
 
-def as_numbers(found: Reproduction) -> dict[str, Any]:
+def as_numbers(study: Reproduction) -> dict[str, Any]:
     """The main tables' numbers: `last` as `compare` writes them, `best` and `transfer` averages."""
-    best, transfer = rows(found.best, "sts"), rows(found.transfer, "transfer")
+    best, transfer = rows(study.best, "sts"), rows(study.transfer, "transfer")
     return {
-        "rate": found.rate,
-        "last": as_json(found.last, found.curves, found.compared, found.bootstrap),
-        "best": rounded({name: asdict(one) for name, one in best.items()}),
-        "transfer": rounded({name: asdict(one) for name, one in transfer.items()}),
+        "rate": study.rate,
+        "last": as_json(study.last, study.curves, study.compared, study.bootstrap),
+        "best": rounded({name: asdict(row) for name, row in best.items()}),
+        "transfer": rounded({name: asdict(row) for name, row in transfer.items()}),
     }
 
 
@@ -177,14 +177,14 @@ def _ablation(folder: Path) -> str:
         for reading in READINGS:
             steps = [_average(folder, reading, original + ending) for ending in STEPS]
             if any(steps[1:-1]):
-                cells = ["-" if one is None else cell(one) for one in steps]
+                cells = ["-" if average is None else cell(average) for average in steps]
                 lines.append([f"`{original}`", reading, *cells])
     return markdown_table(lines, left=2) if len(lines) > 1 else ""
 
 
-def _repaired(found: Reproduction) -> str:
+def _repaired(study: Reproduction) -> str:
     """Losses that ran as they are and repaired, below the backbone and the baseline; or nothing."""
-    places = {reading: found.folder / found.rate / name for reading, name in READINGS.items()}
+    places = {reading: study.folder / study.rate / name for reading, name in READINGS.items()}
     pairs = {
         path.name.removesuffix(REPAIRED): path.name
         for path in sorted(places["best"].glob(f"*{REPAIRED}"))
@@ -194,9 +194,9 @@ def _repaired(found: Reproduction) -> str:
         return ""
     losses = [name for pair in pairs.items() for name in pair]
     last, best = (
-        {name: runs[name] for name in (UNTRAINED, found.baseline) if name in runs}
-        | {name: one for name, one in read_runs(place, losses).items() if name in losses}
-        for runs, place in zip((found.last, found.best), places.values(), strict=True)
+        {name: runs[name] for name in (UNTRAINED, study.baseline) if name in runs}
+        | {name: by_seed for name, by_seed in read_runs(place, losses).items() if name in losses}
+        for runs, place in zip((study.last, study.best), places.values(), strict=True)
     )
     return _summary(rows(last, "sts"), rows(best, "sts"), pairs, "repaired - as it is")
 
@@ -206,16 +206,16 @@ def _rates(folder: Path, rates: list[str]) -> str:
     lines = [["objective", *rates]]
     for name in COMPARED:
         averages = {
-            rate: [_average(folder / rate, one, name) for one in READINGS] for rate in rates
+            rate: [_average(folder / rate, reading, name) for reading in READINGS] for rate in rates
         }
         if sum(last is not None for last, _ in averages.values()) < 2:
             continue
         dev = {rate: _dev(folder / rate, name) for rate, (last, _) in averages.items() if last}
-        chosen = max(dev, key=dev.__getitem__)
+        best_rate = max(dev, key=dev.__getitem__)
         cells = []
         for rate, (last, best) in averages.items():
-            shown = f"{cell(last)} ({cell(best)})" if last and best else "-"
-            cells.append(f"**{shown}**" if rate == chosen else shown)
+            averages_text = f"{cell(last)} ({cell(best)})" if last and best else "-"
+            cells.append(f"**{averages_text}**" if rate == best_rate else averages_text)
         lines.append([f"`{name}`", *cells])
     return markdown_table(lines, left=1)
 
@@ -231,17 +231,19 @@ def _cells(folder: Path) -> str:
     """Which cells ran, on what, when and how."""
     lines = [["learning rate", "objective", "seed", "day", "processor", "precision", "torch"]]
     with (folder / "cells.csv").open(encoding="utf-8", newline="") as text:
-        for ran in csv.DictReader(text):
-            place = folder / ran["rate"] / "records" / ran["objective"] / f"{ran['seed']}.json"
+        for entry in csv.DictReader(text):
+            place = (
+                folder / entry["rate"] / "records" / entry["objective"] / f"{entry['seed']}.json"
+            )
             record = json.loads(place.read_text(encoding="utf-8"))
             how = [record["training"]["precision"], record["versions"]["torch"]]
             lines.append(
                 [
-                    ran["rate"],
-                    f"`{ran['objective']}`",
-                    ran["seed"],
-                    ran["day"],
-                    ran["processor"],
+                    entry["rate"],
+                    f"`{entry['objective']}`",
+                    entry["seed"],
+                    entry["day"],
+                    entry["processor"],
                     *how,
                 ]
             )

@@ -79,11 +79,11 @@ def read_scores(folder: Path, runs: Sequence[Metrics], task: str) -> Scored:
                 "run pipeline.evaluate with --scores for this encoder."
             ) from error
         # Git holds the metrics and DVC the scores: one may be pulled without the other.
-        found, said = spearman(cosines[-1], golds[-1]), run.half("sts")[task].score
-        if abs(found - said) > STALE_DIFFERENCE:
+        computed, reported = spearman(cosines[-1], golds[-1]), run.half("sts")[task].score
+        if abs(computed - reported) > STALE_DIFFERENCE:
             raise InputError(
-                f"scores: {path} gives {found:.4f} on {task}, the metrics say "
-                f"{said:.4f}; evaluate the encoder again to write both."
+                f"scores: {path} gives {computed:.4f} on {task}, the metrics say "
+                f"{reported:.4f}; evaluate the encoder again to write both."
             )
         if not np.array_equal(golds[-1], golds[0]):
             raise InputError(
@@ -102,17 +102,17 @@ def _paths(
     folder: Path, objectives: Sequence[str] | None, seeds: Sequence[int] | None
 ) -> list[Path]:
     """The files asked for, by seed, and the backbone's; each name and each seed must have one."""
-    chosen: set[Path] = set()
+    paths: set[Path] = set()
     for name in objectives or ["*"]:
         for seed in map(str, seeds) if seeds else ["*"]:
-            found = [path for path in folder.glob(f"{name}/{seed}.json") if path.stem.isdecimal()]
-            if not found:
-                wanted = f"{name}/{seed}".replace("*/", "<objective>/").replace("/*", "/<seed>")
+            matches = [path for path in folder.glob(f"{name}/{seed}.json") if path.stem.isdecimal()]
+            if not matches:
+                pattern = f"{name}/{seed}".replace("*/", "<objective>/").replace("/*", "/<seed>")
                 raise InputError(
-                    f"metrics: {folder} holds no {wanted}.json; run pipeline.evaluate first."
+                    f"metrics: {folder} holds no {pattern}.json; run pipeline.evaluate first."
                 )
-            chosen.update(found)
-    by_seed = sorted(chosen, key=lambda path: (path.parent.name, int(path.stem)))
+            paths.update(matches)
+    by_seed = sorted(paths, key=lambda path: (path.parent.name, int(path.stem)))
     backbones = [folder / f"{name}.json" for name in BACKBONES]
     return [*by_seed, *(path for path in backbones if path.is_file())]
 
@@ -129,10 +129,10 @@ def _read(path: Path) -> Metrics:
             f"({where}: {first['msg']}); evaluate the encoder again."
         ) from None
     names = (path.stem, None) if path.stem in BACKBONES else (path.parent.name, int(path.stem))
-    said = (run.objective, run.seed)  # None of an encoder that Triad did not train
-    if said not in ((None, None), names):
+    recorded = (run.objective, run.seed)  # None of an encoder that Triad did not train
+    if recorded not in ((None, None), names):
         raise InputError(
-            f"metrics: {path} was measured on {said[0]}-{said[1]}; "
+            f"metrics: {path} was measured on {recorded[0]}-{recorded[1]}; "
             "evaluate the encoder that its place names."
         )
     return run.model_copy(update={"objective": names[0], "seed": names[1]})
@@ -145,8 +145,8 @@ def _conditions(run: Metrics) -> dict[str, Any]:
         "data": run.data,
         "tasks": ", ".join(run.tasks),
         "missing": ", ".join(run.missing) or "none",
-        "pairs": {task: one.pairs for task, one in sts.items()},
-        "rows": {task: one.counts for task, one in transfer.items()},
-        "labels": {task: one.label for half in (sts, transfer) for task, one in half.items()},
+        "pairs": {task: score.pairs for task, score in sts.items()},
+        "rows": {task: score.counts for task, score in transfer.items()},
+        "labels": {task: score.label for half in (sts, transfer) for task, score in half.items()},
         "setting": run.setting,
     }

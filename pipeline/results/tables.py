@@ -29,21 +29,21 @@ def as_json(
     content: dict[str, Any] = {"data": run.data, "missing": run.missing}
     if run.sts:
         content |= {
-            "pairs": {task: one.pairs for task, one in run.sts.items()},
+            "pairs": {task: score.pairs for task, score in run.sts.items()},
             **_data_json(run, "sts"),
             "bootstrap": bootstrap | {"level_percent": LEVEL},
             "objectives": {name: asdict(row) for name, row in rows(runs, "sts").items()},
             "noise_floor": asdict(floor)
             if (floor := noise_floor(rows(runs, "sts").values()))
             else None,
-            "differences": [asdict(one) for one in differences],
+            "differences": [asdict(difference) for difference in differences],
         }
     if run.transfer:
         transfer = rows(runs, "transfer")
         content["transfer"] = {
             "setting": run.setting,
             "classifier": run.classifier,
-            "counts": {task: one.counts for task, one in run.transfer.items()},
+            "counts": {task: score.counts for task, score in run.transfer.items()},
             **_data_json(run, "transfer"),
             "objectives": {name: asdict(row) for name, row in transfer.items()},
             "differences": gains(transfer),
@@ -55,7 +55,7 @@ def as_json(
 def _data_json(run: Metrics, half: HalfName) -> dict[str, Any]:
     tasks = run.half(half)
     return {
-        "labels": {task: one.label for task, one in tasks.items()},
+        "labels": {task: score.label for task, score in tasks.items()},
         "average_label": average_label(list(tasks)),
         "comparable_to_published": not run.reservations(half),
     }
@@ -87,7 +87,7 @@ def as_markdown(
             "p: of a modified form's average, adjusted by Holm for the number of such pairs; other "
             "rows have none and only describe."
         )
-        pairs = {task: one.pairs for task, one in (run.sts or {}).items()}
+        pairs = {task: score.pairs for task, score in (run.sts or {}).items()}
         blocks.append(_differences(differences, pairs))
     if curves:
         blocks.append(
@@ -113,7 +113,7 @@ def floor_line(rows: dict[str, Row]) -> list[str]:
 
 
 def _seeds_drawn(differences: Sequence[Difference]) -> str:
-    counts = {len(one.shared_seeds) for one in differences if one.tasks}
+    counts = {len(difference.shared_seeds) for difference in differences if difference.tasks}
     if any(count >= SEEDS for count in counts):
         return (
             "Where there are three seeds or more, each resample draws seeds too; so few give an "
@@ -152,28 +152,28 @@ def _differences(differences: list[Difference], pairs: dict[str, int]) -> str:
     """Of a modified form and its original all tasks; of other two the average."""
     counts = pairs | {AVERAGE: sum(pairs.values())}
     lines = [["objective", "less", "task", "difference", "interval", "p", "reading", "seeds"]]
-    for one in differences:
-        names = [f"`{one.objective}`", f"`{one.reference}`"]
-        if not one.tasks:
+    for difference in differences:
+        names = [f"`{difference.objective}`", f"`{difference.reference}`"]
+        if not difference.tasks:
             lines.append([*names, "-", "-", "-", "-", "no seed in common", "-"])
             continue
-        tasks = _shown(one.tasks)
-        for task in tasks if one.is_primary else tasks[-1:]:
-            found = one.tasks[task]
-            bounds = f"{found.low:+.2f} to {found.high:+.2f}"
-            seeds = ", ".join(map(str, one.shared_seeds))
-            p = f"{one.holm_p:.4f}" if one.is_primary and task == tasks[-1] else ""
-            reading = _reading(found, counts[task], len(one.shared_seeds))
-            figures = [f"{found.difference:+.2f}", bounds, p, reading, seeds]
+        tasks = _shown(difference.tasks)
+        for task in tasks if difference.is_primary else tasks[-1:]:
+            bounds_of_task = difference.tasks[task]
+            bounds = f"{bounds_of_task.low:+.2f} to {bounds_of_task.high:+.2f}"
+            seeds = ", ".join(map(str, difference.shared_seeds))
+            p = f"{difference.holm_p:.4f}" if difference.is_primary and task == tasks[-1] else ""
+            reading = _reading(bounds_of_task, counts[task], len(difference.shared_seeds))
+            figures = [f"{bounds_of_task.difference:+.2f}", bounds, p, reading, seeds]
             lines.append([*names, task, *figures])
     return markdown_table(lines, left=3)
 
 
-def _reading(found: Interval, pairs: int, seeds: int) -> str:
+def _reading(bounds: Interval, pairs: int, seeds: int) -> str:
     """What an interval says, in words."""
-    if found.includes_zero:
+    if bounds.includes_zero:
         return f"includes zero: {pairs:,} pairs cannot separate the two"
-    word = "higher" if found.low > 0 else "lower"
+    word = "higher" if bounds.low > 0 else "lower"
     return f"{word} in this run" if seeds < 2 else word
 
 

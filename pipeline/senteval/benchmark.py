@@ -34,10 +34,10 @@ class Half(Generic[Score]):
             raise ValueError(
                 "average: no task ran; ask for sts or transfer, or one of their tasks."
             )
-        return float(np.mean([one.score for one in self.scores]))
+        return float(np.mean([score.score for score in self.scores]))
 
     def __getitem__(self, task: str) -> Score:
-        return {one.task: one for one in self.scores}[task]
+        return {score.task: score for score in self.scores}[task]
 
 
 @dataclass(frozen=True)

@@ -74,13 +74,15 @@ def _cross_validate(rows: Rows, outer: Sequence[Split], setting: Setting) -> Out
     fitted = fit(rows, inner, setting)
     best = [_choose(fitted[k : k + setting.folds]) for k in range(0, len(fitted), setting.folds)]
     decays, dev_scores = zip(*best, strict=True)
-    chosen = zip(outer, decays, strict=True)
-    final = fit(rows, [Fold(train, None, (decay,)) for (train, _), decay in chosen], setting)
+    best_folds = [
+        Fold(train, None, (decay,)) for (train, _), decay in zip(outer, decays, strict=True)
+    ]
+    final = fit(rows, best_folds, setting)
     tested = [test for _, test in outer]
     predictions = [
-        rows.predict(one.weights, test)[0] for one, test in zip(final, tested, strict=True)
+        rows.predict(fitted.weights, test)[0] for fitted, test in zip(final, tested, strict=True)
     ]
-    scores = [_percent(rows.accuracy(*one)) for one in zip(predictions, tested, strict=True)]
+    scores = [_percent(rows.accuracy(*pair)) for pair in zip(predictions, tested, strict=True)]
     return Outcome(_mean(scores), _mean(dev_scores), decays, tuple(predictions))
 
 

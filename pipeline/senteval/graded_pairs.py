@@ -42,7 +42,7 @@ def read_table(path: Path) -> tuple[Pairs, ...]:
         rows.setdefault(row.get("split", "all"), []).append((*sentences, score))
     if not rows:
         raise InputError(f"{path} holds no pair below its header; give pairs with scores.")
-    return tuple(make_pairs(split, some, path) for split, some in rows.items())
+    return tuple(make_pairs(split, of_split, path) for split, of_split in rows.items())
 
 
 def read_dev(path: Path) -> Pairs:
@@ -63,25 +63,25 @@ def read_dev(path: Path) -> Pairs:
     return subsets["dev"] if "dev" in subsets else join_pairs(path.stem, list(subsets.values()))
 
 
-def without(subsets: tuple[Pairs, ...], known: Pairs, path: Path) -> tuple[Pairs, ...]:
+def without(subsets: tuple[Pairs, ...], excluded: Pairs, path: Path) -> tuple[Pairs, ...]:
     """The pairs that are not among those which picked an encoder's step.
 
     Raises:
         InputError: too few are left to be scored.
     """
-    seen = set(zip(known.first, known.second, strict=True))
-    left = []
+    excluded_pairs = set(zip(excluded.first, excluded.second, strict=True))
+    remaining = []
     for pairs in subsets:
         rows = zip(pairs.first, pairs.second, pairs.gold.tolist(), strict=True)
-        rest = [row for row in rows if row[:2] not in seen]
+        rest = [row for row in rows if row[:2] not in excluded_pairs]
         if rest:
-            left.append(make_pairs(pairs.name, rest, path))
-    if not left:
+            remaining.append(make_pairs(pairs.name, rest, path))
+    if not remaining:
         raise InputError(
             f"{path}: all its pairs picked the encoder's step, so none are left to measure it; set "
             "train.keep to last, or mark some pairs as dev in a column named split."
         )
-    return tuple(left)
+    return tuple(remaining)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:

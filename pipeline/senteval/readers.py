@@ -123,15 +123,15 @@ def is_sts_benchmark(path: Path) -> bool:
 
 def read_sick(path: Path) -> Pairs:
     """SICK relatedness: columns are found by the names in the header."""
-    wanted = ("sentence_A", "sentence_B", "relatedness_score")
+    required = ("sentence_A", "sentence_B", "relatedness_score")
     header, *lines = _lines(path) or [""]
     names = header.split("\t")
-    if absent := [name for name in wanted if name not in names]:
+    if absent := [name for name in required if name not in names]:
         raise InputError(
             f"{path}, line 1: the header lacks {', '.join(absent)}; "
-            f"it must name {', '.join(wanted)}, separated by tabs."
+            f"it must name {', '.join(required)}, separated by tabs."
         )
-    first, second, score = map(names.index, wanted)
+    first, second, score = map(names.index, required)
     rows = []
     for number, line in enumerate(lines, start=2):
         columns = _columns(line, len(names), path, number)
@@ -218,7 +218,9 @@ def _mrpc_lines(path: Path) -> Iterator[Example]:
 
 def _sorted(examples: Iterable[Example]) -> Examples:
     """In SentEval's order before it makes folds: by the numbers of tokens, then the label."""
-    ordered = sorted(examples, key=lambda one: ([len(tokens) for tokens in one[0]], one[1]))
+    ordered = sorted(
+        examples, key=lambda example: ([len(tokens) for tokens in example[0]], example[1])
+    )
     sentences = zip(*(sample for sample, _ in ordered), strict=True)
     return Examples(
         sentences=tuple(tuple(" ".join(tokens or ["."]) for tokens in side) for side in sentences),

@@ -155,22 +155,22 @@ def _fit_together(rows: Rows, folds: list[Fold], setting: Setting) -> list[Fitte
             order = train[:, stream.permutation(train.shape[1])]
             _train_epoch(_minibatches(rows, order, setting.batch_size), weights, decay, optimizer)
         epochs += setting.epoch_size
-        predictions = [rows.predict(*one) for one in zip(weights, dev, strict=True)]
-        accuracy = np.stack([rows.accuracy(*one) for one in zip(predictions, dev, strict=True)])
+        predictions = [rows.predict(*pair) for pair in zip(weights, dev, strict=True)]
+        accuracy = np.stack([rows.accuracy(*pair) for pair in zip(predictions, dev, strict=True)])
         better = active & (accuracy > best)
         best[better] = accuracy[better]
         best_weights[better] = weights[better]
         failures += active & ~better
         active &= failures <= setting.patience
-    return [Fitted(*one) for one in zip(best_weights, best, strict=True)]
+    return [Fitted(*pair) for pair in zip(best_weights, best, strict=True)]
 
 
 def _split(folds: list[Fold], stream: np.random.RandomState) -> tuple[np.ndarray, list[np.ndarray]]:
     """Training rows (F, n) and the validation rows of each fold."""
     train = np.stack([fold.train for fold in folds])
-    given = [fold.dev for fold in folds if fold.dev is not None]
-    if given:
-        return train, given
+    dev_parts = [fold.dev for fold in folds if fold.dev is not None]
+    if dev_parts:
+        return train, dev_parts
     order = stream.permutation(train.shape[1])
     held_out = int(HELD_OUT * train.shape[1])
     if not held_out:
@@ -189,10 +189,10 @@ def _minibatches(rows: Rows, order: np.ndarray, size: int) -> Iterator[tuple[Ten
     # One buffer: threads return memory of this size to the system, and fetching it costs more
     # than filling it.
     space = rows.matrix.new_empty(indices.shape[0] * size, rows.matrix.shape[1])
-    for some, target in zip(torch.split(indices, size, dim=1), targets, strict=True):
-        batch = space[: some.numel()]
-        torch.index_select(rows.matrix, 0, some.reshape(-1), out=batch)
-        yield batch.view(*some.shape, -1), target
+    for places, target in zip(torch.split(indices, size, dim=1), targets, strict=True):
+        batch = space[: places.numel()]
+        torch.index_select(rows.matrix, 0, places.reshape(-1), out=batch)
+        yield batch.view(*places.shape, -1), target
 
 
 def _train_epoch(

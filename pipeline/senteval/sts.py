@@ -94,11 +94,11 @@ def clusters(tasks: Sequence[StsData]) -> dict[str, np.ndarray]:
     Pairs that share a sentence, within a task or between two, have one number, and so have those
     that others link. Pairs of different clusters have no sentence in common.
     """
-    known: dict[str, int] = {}
+    index_of: dict[str, int] = {}
     indices = {
         task.task: np.array(
             [
-                [known.setdefault(sentence, len(known)) for sentence in pair]
+                [index_of.setdefault(sentence, len(index_of)) for sentence in pair]
                 for pairs in task.subsets
                 for pair in zip(pairs.first, pairs.second, strict=True)
             ]
@@ -106,6 +106,6 @@ def clusters(tasks: Sequence[StsData]) -> dict[str, np.ndarray]:
         for task in tasks
     }
     links = np.concatenate([np.empty((0, 2), dtype=np.int64), *indices.values()])
-    graph = sparse.coo_array((np.ones(len(links)), tuple(links.T)), (len(known), len(known)))
+    graph = sparse.coo_array((np.ones(len(links)), tuple(links.T)), (len(index_of), len(index_of)))
     _, cluster = sparse.csgraph.connected_components(graph, directed=False)
     return {task: cluster[pairs[:, 0]] for task, pairs in indices.items()}

@@ -128,22 +128,22 @@ def select(data: Path, names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str
         if name not in HALVES and name not in FOLDERS:
             raise InputError(_unknown(name))
     named = {task for name in names for task in HALVES.get(name, (name,))}
-    wanted = [task for task in FOLDERS if task in named]
+    tasks = [task for task in FOLDERS if task in named]
     check_folder(data)
-    present = tuple(task for task in wanted if (data / FOLDERS[task]).is_dir())
+    present = tuple(task for task in tasks if (data / FOLDERS[task]).is_dir())
     if not present:
-        such = ", ".join(f"{FOLDERS[task]}/" for task in wanted[:2])
+        such = ", ".join(f"{FOLDERS[task]}/" for task in tasks[:2])
         raise InputError(
-            f"data: {data} holds none of {', '.join(wanted)}; "
+            f"data: {data} holds none of {', '.join(tasks)}; "
             f"give a folder with {such}, ... in SentEval's layout, or "
             f"bring one in with python -m pipeline.fetch --source {SIMCSE}."
         )
-    return present, tuple(task for task in wanted if task not in present)
+    return present, tuple(task for task in tasks if task not in present)
 
 
 def _unknown(name: str) -> str:
-    known = [*HALVES, *FOLDERS]
+    names = [*HALVES, *FOLDERS]
     near = difflib.get_close_matches
-    close = near(name, known, n=1) or near(name.upper(), known, n=1)
+    close = near(name, names, n=1) or near(name.upper(), names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    return f"tasks: unknown task {name!r}{hint} Known: {', '.join(known)}."
+    return f"tasks: unknown task {name!r}{hint} Known: {', '.join(names)}."

@@ -75,7 +75,7 @@ def transfer_features(encode: Encode, data: TransferData) -> dict[str, np.ndarra
     index = {sentence: k for k, sentence in enumerate(distinct)}
     features = {}
     for part, examples in data.parts.items():
-        first, *second = ([index[one] for one in side] for side in examples.sentences)
+        first, *second = ([index[sentence] for sentence in side] for side in examples.sentences)
         features[part] = u = embeddings[first]
         if second:
             v = embeddings[second[0]]

@@ -49,21 +49,24 @@ def figures(name: str, loss: Loss) -> list[Figure]:
 
 
 def _field(points: list[list[Measure | None]], key: str) -> Reals:
-    rows = [[math.nan if one is None else getattr(one, key) for one in row] for row in points]
+    rows = [
+        [math.nan if measure is None else getattr(measure, key) for measure in row]
+        for row in points
+    ]
     return np.array(rows, dtype=np.float64)
 
 
 def _map(name: str, kind: str, values: Reals, scale: Normalize, caption: str) -> Figure:
     picture, ((axes,),) = panels()
-    drawn = axes.pcolormesh(ANGLES, ANGLES, values, norm=scale, cmap=GRID_COLOURS)
-    picture.colorbar(drawn, ax=axes, label=kind)
+    mesh = axes.pcolormesh(ANGLES, ANGLES, values, norm=scale, cmap=GRID_COLOURS)
+    picture.colorbar(mesh, ax=axes, label=kind)
     axes.set(title=name, xlabel="angle to the positive", ylabel="angle to the negatives")
     data = {"positive": ANGLES, "negative": ANGLES, kind: values}
     return Figure(f"{name}_{kind}", f"{kind} of {name}", caption, dict(SMALL), data, picture)
 
 
-def _shares(name: str, found: list[Measure | None]) -> Figure:
-    values = [math.nan if one is None else one.hardest for one in found]
+def _shares(name: str, measures: list[Measure | None]) -> Figure:
+    values = [math.nan if measure is None else measure.hardest for measure in measures]
     picture, ((axes,),) = panels()
     axes.plot(ANGLES, values, **line(0))
     axes.axhline(1, color="grey", linewidth=1)

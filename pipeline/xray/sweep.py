@@ -88,20 +88,20 @@ class Measure(NamedTuple):
 
 def measure(loss: Loss, batch: Batch, name: str, on_axes: float, turned: int = 3) -> Measure:
     """Take a loss apart on one batch; arguments as `anatomy` has them."""
-    seen = anatomy(loss, *batch, name=name, turned=turned, on_axes=on_axes)
-    negatives = torch.cat([seen.own, seen.other], dim=1)
-    views = sum(bool((view != 0).any()) for view in (seen.own, seen.other))
+    parts = anatomy(loss, *batch, name=name, turned=turned, on_axes=on_axes)
+    negatives = torch.cat([parts.own, parts.other], dim=1)
+    views = sum(bool((view != 0).any()) for view in (parts.own, parts.other))
     pushed = (negatives != 0).any(dim=1)
-    moved = pushed | (seen.pull != 0)
-    dissipation = float(seen.dissipation.nanmedian())
+    moved = pushed | (parts.pull != 0)
+    dissipation = float(parts.dissipation.nanmedian())
     return Measure(
         dissipation=0.0 if not moved.any() else dissipation,
-        hardest=float(seen.hardest_share[pushed].nanmedian()) * views * (len(batch[0]) - 1)
+        hardest=float(parts.hardest_share[pushed].nanmedian()) * views * (len(batch[0]) - 1)
         if pushed.any()
         else math.nan,
-        ratio=float(seen.ratio[moved].median()) if moved.any() else math.nan,
-        dependence=seen.dependence,
-        residual=seen.residual,
+        ratio=float(parts.ratio[moved].median()) if moved.any() else math.nan,
+        dependence=parts.dependence,
+        residual=parts.residual,
     )
 
 
@@ -124,16 +124,16 @@ class Verdict(NamedTuple):
         judged = self._asdict().items()
         faulty = ", ".join(name for name, value in judged if value == "faulty")
         doubtful = ", ".join(name for name, value in judged if value in ("weak", "undefined"))
-        said = [f"repair {faulty}"] * bool(faulty) + [f"doubtful: {doubtful}"] * bool(doubtful)
-        return "; ".join(said) or "works"
+        remarks = [f"repair {faulty}"] * bool(faulty) + [f"doubtful: {doubtful}"] * bool(doubtful)
+        return "; ".join(remarks) or "works"
 
 
 def verdict(measures: Mapping[str, Measure]) -> Verdict:
     """Judge a loss by what it does with all batches of the angle model."""
-    dissipation = [one.dissipation for one in measures.values()]
+    dissipation = [measure.dissipation for measure in measures.values()]
     easy = [measures[name].dissipation for name in ("spread", "easy")]
     hard = [measures[name].hardest for name in ("untrained", "midway", "spread")]
-    ratios = [one.ratio for one in measures.values() if not math.isnan(one.ratio)]
+    ratios = [measure.ratio for measure in measures.values() if not math.isnan(measure.ratio)]
     return Verdict(
         dissipation=_dissipates(dissipation, easy),
         weight=_dominates([value for value in hard if not math.isnan(value)]),
@@ -141,9 +141,9 @@ def verdict(measures: Mapping[str, Measure]) -> Verdict:
     )
 
 
-def _dissipates(every: Sequence[float], easy: Sequence[float]) -> Judgement:
+def _dissipates(total: Sequence[float], easy: Sequence[float]) -> Judgement:
     if any(math.isnan(value) for value in easy) or not all(
-        NO_SHARE[0] < value < NO_SHARE[1] for value in every if not math.isnan(value)
+        NO_SHARE[0] < value < NO_SHARE[1] for value in total if not math.isnan(value)
     ):
         return "undefined"
     if max(easy) <= LETS_GO:
@@ -182,7 +182,7 @@ class Examined:
 
 def examine(name: str, loss: Loss, batches: Mapping[str, Batch] | None = None) -> Examined:
     """Measure a loss on the angle model's batches, and on others besides."""
-    every = stages() | dict(batches or {})
+    all_batches = stages() | dict(batches or {})
     on_axes = dependence(loss, name, COUNT)
-    found = {where: measure(loss, batch, name, on_axes) for where, batch in every.items()}
-    return Examined(name, found)
+    measures = {where: measure(loss, batch, name, on_axes) for where, batch in all_batches.items()}
+    return Examined(name, measures)

@@ -22,37 +22,37 @@ HEADER = (
 
 def table(examined: Sequence[Examined], entries: Mapping[str, Entry]) -> str:
     """Markdown, a loss a line."""
-    lines = [HEADER, *(_line(one, entries[one.name]) for one in examined)]
+    lines = [HEADER, *(_line(loss, entries[loss.name]) for loss in examined)]
     return markdown_table(lines, left=len(HEADER))
 
 
-def content(one: Examined, entry: Entry) -> dict[str, Any]:
+def content(loss: Examined, entry: Entry) -> dict[str, Any]:
     """What is known of a loss: name, values, source, measures by batch, verdict."""
     return {
         "loss": entry.loss,
         "values": dict(entry.values),
         "source": entry.source,
         "angles in degrees": {name: list(angles) for name, angles in STAGES.items()},
-        "measures": {where: found._asdict() for where, found in one.measures.items()},
-        "verdict": one.verdict._asdict(),
-        "prediction": one.verdict.prediction,
+        "measures": {where: measure._asdict() for where, measure in loss.measures.items()},
+        "verdict": loss.verdict._asdict(),
+        "prediction": loss.verdict.prediction,
     }
 
 
-def _line(one: Examined, entry: Entry) -> Sequence[str]:
-    angles = [one.measures[name] for name in STAGES]
-    ratios = [found.ratio for found in angles if not math.isnan(found.ratio)]
-    shares = [found.hardest for found in angles if not math.isnan(found.hardest)]
+def _line(loss: Examined, entry: Entry) -> Sequence[str]:
+    angles = [loss.measures[name] for name in STAGES]
+    ratios = [measure.ratio for measure in angles if not math.isnan(measure.ratio)]
+    shares = [measure.hardest for measure in angles if not math.isnan(measure.hardest)]
     first, last = angles[0], angles[-1]
     dependent = first.dependence >= INVARIANT
-    left = f"{max(found.residual for found in angles):.0%} left" if dependent else "no"
+    residual = f"{max(measure.residual for measure in angles):.0%} left" if dependent else "no"
     return (
-        f"`{one.name}`",
+        f"`{loss.name}`",
         f"{number(first.dissipation)}, {number(last.dissipation)}",
         f"{number(max(shares))}" if shares else "-",
         f"{number(min(ratios))}, {number(max(ratios))}" if ratios else "-",
-        left,
-        one.verdict.prediction,
+        residual,
+        loss.verdict.prediction,
         entry.source,
     )
 

@@ -27,15 +27,15 @@ async def offload(size: int, work: Callable[[], T]) -> T:
 
 async def results_of(receive: Receive, jobs: Sequence[Job]) -> list[Encoded]:
     """The jobs' results; if the client leaves, or one fails, all others end too."""
-    gone = asyncio.ensure_future(_cancel_when_gone(receive, jobs))
+    departure = asyncio.ensure_future(_cancel_when_gone(receive, jobs))
     try:
         return [await job.future for job in jobs]
     except asyncio.CancelledError:
-        if gone.done():
+        if departure.done():
             raise ClientDisconnect from None
         raise
     finally:
-        gone.cancel()
+        departure.cancel()
         for job in jobs:
             if not job.future.cancel() and not job.future.cancelled():
                 job.future.exception()  # or it would be logged as never retrieved
@@ -66,10 +66,10 @@ def error_response(error: ApiError) -> Response:
     return json_response(error.body, error.status, error.headers)
 
 
-def with_usage(content: dict[str, Any], found: Sequence[Encoded]) -> Response:
+def with_usage(content: dict[str, Any], results: Sequence[Encoded]) -> Response:
     """The answer, with the tokens that were encoded, and a header if texts were cut."""
-    tokens = sum(sum(encoded.tokens) for encoded in found)
-    truncated = sum(sum(encoded.truncated) for encoded in found)
+    tokens = sum(sum(encoded.tokens) for encoded in results)
+    truncated = sum(sum(encoded.truncated) for encoded in results)
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     headers = {"X-Truncated": str(truncated)} if truncated else None
     return json_response(content | {"usage": usage}, headers=headers)

@@ -101,7 +101,9 @@ def create_api(
         routes=[_documented(row, keys) for row in table if row[-1] is not None],
     )
     routes += _system(engine, document) + _pages(page, prefix)
-    paths = {one.endpoint if isinstance(one, Route) else one.app: one.path for one in routes}
+    paths = {
+        route.endpoint if isinstance(route, Route) else route.app: route.path for route in routes
+    }
     middleware = [Middleware(Observe, metrics=engine.metrics, paths=paths)]
     if prefix:
         middleware.insert(0, Middleware(Prefix, prefix=prefix))
@@ -143,8 +145,8 @@ def _endpoint(
     async def read(request: Request) -> Response:
         _check_key(request, keys)
         async with bodies.read(request) as body:
-            asked = await offload(len(body), lambda: contract.parse(kind, body))
-            return await handler(asked, request)
+            content = await offload(len(body), lambda: contract.parse(kind, body))
+            return await handler(content, request)
 
     return read
 
@@ -157,12 +159,12 @@ def _check_key(request: Request, keys: Sequence[bytes]) -> None:
     """
     if not keys:
         return
-    given = request.headers.get("authorization", "").encode("latin-1")
-    kind, _, key = given.partition(b" ")
+    header = request.headers.get("authorization", "").encode("latin-1")
+    kind, _, key = header.partition(b" ")
     # Every key is compared, so that time tells nothing about which one was near.
-    matches = [hmac.compare_digest(key.strip(), known) for known in keys]
+    matches = [hmac.compare_digest(key.strip(), own_key) for own_key in keys]
     if kind.lower() != b"bearer" or not any(matches):
-        what = "is missing" if not given else "is not known here"
+        what = "is missing" if not header else "is not known here"
         raise ApiError(
             401,
             "invalid_api_key",

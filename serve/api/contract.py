@@ -385,23 +385,23 @@ def check(request: type[Model], content: Mapping[str, Any]) -> Model:
 def _refusal(request: type[Request], error: ValidationError) -> ApiError:
     """The first of pydantic's errors, as one sentence."""
     problem = error.errors(include_url=False)[0]
-    kind, said, place = problem["type"], problem["msg"], problem["loc"]
+    kind, message, place = problem["type"], problem["msg"], problem["loc"]
     if not place:  # of the request as a whole; the sentence begins with the field
-        return invalid(said.partition(":")[0], said)
+        return invalid(message.partition(":")[0], message)
     param = str(place[0])[:100]
     name = param + "".join(f"[{part}]" for part in place[1:] if isinstance(part, int))
     if kind == "extra_forbidden":
-        known = ", ".join(request.model_fields)
+        fields = ", ".join(request.model_fields)
         return ApiError(
-            400, "unknown_field", f"{name}: unknown field; the fields are {known}.", param
+            400, "unknown_field", f"{name}: unknown field; the fields are {fields}.", param
         )
     if kind == "missing":
-        said = "missing; add it."
+        message = "missing; add it."
     elif kind == "expected":
-        said = f"{said}, got {_kind(problem['input'])}."
+        message = f"{message}, got {_kind(problem['input'])}."
     elif kind != "wrong":
-        said = f"{said[0].lower()}{said[1:]}, got {_quoted(problem['input'])}."
-    return invalid(param, f"{name}: {said}")
+        message = f"{message[0].lower()}{message[1:]}, got {_quoted(problem['input'])}."
+    return invalid(param, f"{name}: {message}")
 
 
 def _kind(value: object) -> str:

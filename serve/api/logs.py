@@ -56,9 +56,9 @@ def configure(stream: TextIO | None = None) -> Listener:
     Stopping the listener writes what has gathered.
     """
     records: SimpleQueue[Any] = SimpleQueue()
-    written = logging.StreamHandler(stream or sys.stderr)
-    written.setFormatter(Formatter())
-    listener = Listener(records, written)
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(Formatter())
+    listener = Listener(records, handler)
     listener.start()
     logger = logging.getLogger("serve")
     logger.handlers = [Handler(records)]

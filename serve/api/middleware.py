@@ -68,10 +68,10 @@ class Observe:
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
-        given = next((value for key, value in scope["headers"] if key == b"x-request-id"), b"")
+        own_id = next((value for key, value in scope["headers"] if key == b"x-request-id"), b"")
         request_id = f"{self._process}{next(self._numbers):012x}"
-        if _REQUEST_ID.fullmatch(given):
-            request_id = given.decode()
+        if _REQUEST_ID.fullmatch(own_id):
+            request_id = own_id.decode()
         status = 0
 
         async def observed(message: Message) -> None:

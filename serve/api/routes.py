@@ -69,11 +69,11 @@ class Routes:
         self._components = ThreadPoolExecutor(1, "components")
         self._waiting = 0
 
-    async def embeddings(self, asked: EmbeddingsRequest, request: Request) -> Response:
+    async def embeddings(self, body: EmbeddingsRequest, request: Request) -> Response:
         """Embed texts, as OpenAI's API does."""
-        encoder = self._encoder(asked.model)
+        encoder = self._encoder(body.model)
         description = encoder.description
-        size = asked.dimensions or description.dimension
+        size = body.dimensions or description.dimension
         if size not in description.dimensions:
             allowed = ", ".join(map(str, description.dimensions))
             raise invalid(
@@ -81,25 +81,25 @@ class Routes:
                 f"dimensions: {encoder.id} was trained for {allowed}, got {size}; leave it out "
                 "or give one of these.",
             )
-        if asked.prompt_name is not None and asked.prompt_name not in description.prompts:
-            known = ", ".join(description.prompts) or "none"
+        if body.prompt_name is not None and body.prompt_name not in description.prompts:
+            prompts = ", ".join(description.prompts) or "none"
             raise invalid(
                 "prompt_name",
-                f"prompt_name: {encoder.id} has no prompt {asked.prompt_name[:100]!r}; it has "
-                f"{known}.",
+                f"prompt_name: {encoder.id} has no prompt {body.prompt_name[:100]!r}; it has "
+                f"{prompts}.",
             )
         (encoded,) = await self._encode(
             request.receive,
             [encoder],
-            asked.inputs,
+            body.inputs,
             lambda index: f"input[{index}]",
-            truncate=asked.truncate,
-            prompt_name=asked.prompt_name,
+            truncate=body.truncate,
+            prompt_name=body.prompt_name,
         )
         embeddings = encoded.embeddings[:, :size]
-        if asked.normalize or size < description.dimension:
+        if body.normalize or size < description.dimension:
             embeddings = normalize(embeddings)
-        write = as_base64 if asked.encoding_format == "base64" else np.ascontiguousarray
+        write = as_base64 if body.encoding_format == "base64" else np.ascontiguousarray
 
         def answer() -> Response:
             data = [
@@ -113,11 +113,11 @@ class Routes:
 
         return await offload(embeddings.nbytes, answer)
 
-    async def similarity(self, asked: SimilarityRequest, request: Request) -> Response:
+    async def similarity(self, body: SimilarityRequest, request: Request) -> Response:
         """Cosines of pairs, or a matrix of them."""
-        encoders = [self._encoder(name) for name in asked.wanted]
-        found = await self._encode(
-            request.receive, encoders, asked.texts, asked.name, truncate=asked.truncate
+        encoders = [self._encoder(name) for name in body.wanted]
+        results = await self._encode(
+            request.receive, encoders, body.texts, body.name, truncate=body.truncate
         )
 
         def answer() -> Response:
@@ -125,18 +125,18 @@ class Routes:
                 {
                     "model": encoder.id,
                     "version": encoder.version,
-                    "similarities": _cosines(encoded.embeddings, asked.sources),
-                    "truncated": [asked.name(i) for i, cut in enumerate(encoded.truncated) if cut],
+                    "similarities": _cosines(encoded.embeddings, body.sources),
+                    "truncated": [body.name(i) for i, cut in enumerate(encoded.truncated) if cut],
                 }
-                for encoder, encoded in zip(encoders, found, strict=True)
+                for encoder, encoded in zip(encoders, results, strict=True)
             ]
-            return with_usage({"object": "list", "data": data}, found)
+            return with_usage({"object": "list", "data": data}, results)
 
-        return await offload(sum(one.embeddings.nbytes for one in found), answer)
+        return await offload(sum(result.embeddings.nbytes for result in results), answer)
 
-    async def search(self, asked: SearchRequest, request: Request) -> Response:
+    async def search(self, body: SearchRequest, request: Request) -> Response:
         """The documents nearest to a query."""
-        encoder = self._encoder(asked.model)
+        encoder = self._encoder(body.model)
 
         def name(index: int) -> str:
             return f"documents[{index - 1}]" if index else "query"
@@ -144,19 +144,19 @@ class Routes:
         (encoded,) = await self._encode(
             request.receive,
             [encoder],
-            [asked.query, *asked.documents],
+            [body.query, *body.documents],
             name,
-            truncate=asked.truncate,
+            truncate=body.truncate,
         )
         unit = normalize(encoded.embeddings)
         scores = np.clip(unit[1:] @ unit[0], -1, 1)
-        best = np.argsort(-scores, kind="stable")[: asked.top_k]
+        best = np.argsort(-scores, kind="stable")[: body.top_k]
         data = [
             {
                 "object": "search_result",
                 "index": int(index),
                 "score": scores[index],
-                "document": asked.documents[index],
+                "document": body.documents[index],
                 "truncated": encoded.truncated[index + 1],
             }
             for index in best
@@ -164,12 +164,12 @@ class Routes:
         content = {"object": "list", "model": encoder.id, "version": encoder.version, "data": data}
         return with_usage(content, [encoded])
 
-    async def tokenize(self, asked: TokenizeRequest, _: Request) -> Response:
+    async def tokenize(self, body: TokenizeRequest, _: Request) -> Response:
         """How an encoder divides texts."""
-        encoder = self._encoder(asked.model)
-        self._check_items(len(asked.texts), "input")
+        encoder = self._encoder(body.model)
+        self._check_items(len(body.texts), "input")
         tokenizer = encoder.tokenizer
-        rows = await asyncio.to_thread(tokenizer.encode, asked.texts)
+        rows = await asyncio.to_thread(tokenizer.encode, body.texts)
         data = [
             {
                 "index": index,
@@ -190,9 +190,9 @@ class Routes:
             }
         )
 
-    async def components(self, asked: ComponentsRequest, request: Request) -> Response:
+    async def components(self, body: ComponentsRequest, request: Request) -> Response:
         """Dissipation, weight and ratio of an objective's gradient, without a training head."""
-        encoder = self._encoder(asked.model)
+        encoder = self._encoder(body.model)
         check_torch()
         if self._waiting >= _MOST_WAITING:
             raise overloaded(
@@ -201,36 +201,36 @@ class Routes:
         self._waiting += 1
         try:
             encoded = None
-            if asked.positives is not None:
+            if body.positives is not None:
                 (encoded,) = await self._encode(
-                    request.receive, [encoder], asked.texts, asked.name, truncate=asked.truncate
+                    request.receive, [encoder], body.texts, body.name, truncate=body.truncate
                 )
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(
-                self._components, self._take_apart, asked, encoder, encoded
+                self._components, self._take_apart, body, encoder, encoded
             )
         finally:
             self._waiting -= 1
 
     def _take_apart(
-        self, asked: ComponentsRequest, encoder: ServedEncoder, encoded: Encoded | None
+        self, body: ComponentsRequest, encoder: ServedEncoder, encoded: Encoded | None
     ) -> Response:
         import torch  # noqa: PLC0415 - on first use
 
         losses = self._engine.params.losses
-        name, objective = choose_objective(encoder, asked.objective, asked.hyperparameters, losses)
+        name, objective = choose_objective(encoder, body.objective, body.hyperparameters, losses)
         if encoded is None:
-            rows, truncated = tokenize(encoder, asked.anchors, asked.name, truncate=asked.truncate)
+            rows, truncated = tokenize(encoder, body.anchors, body.name, truncate=body.truncate)
             tokens = self._engine.params.batch_tokens
-            anchor, positive = dropout_views(encoder, rows, asked.seed, tokens)
+            anchor, positive = dropout_views(encoder, rows, body.seed, tokens)
             # Both views are encoded.
-            used = Encoded(anchor.numpy(), [2 * len(row) for row in rows], truncated)
+            texts = Encoded(anchor.numpy(), [2 * len(row) for row in rows], truncated)
         else:
-            used, count = encoded, len(asked.anchors)
+            texts, count = encoded, len(body.anchors)
             both = torch.from_numpy(encoded.embeddings)
             anchor, positive = both[:count], both[count:]
         try:
-            told = take_apart(objective, anchor, positive, asked.step)
+            components = take_apart(objective, anchor, positive, body.step)
         except InputError as error:  # a loss of others that fails on this batch
             raise invalid("objective", f"objective: {error}") from error
         views = {"anchor": anchor.numpy(), "positive": positive.numpy()}
@@ -240,11 +240,11 @@ class Routes:
             "version": encoder.version,
             "objective": name,
             "views": "dropout" if encoded is None else "given",
-            **told,
-            **({"embeddings": views} if asked.embeddings else {}),
-            "truncated": [asked.name(i) for i, cut in enumerate(used.truncated) if cut],
+            **components,
+            **({"embeddings": views} if body.embeddings else {}),
+            "truncated": [body.name(i) for i, cut in enumerate(texts.truncated) if cut],
         }
-        return with_usage(content, [used])
+        return with_usage(content, [texts])
 
     async def objectives(self) -> Response:
         """What may be taken apart, with the hyperparameters that may be changed."""
@@ -254,38 +254,40 @@ class Routes:
         data = await loop.run_in_executor(self._components, list_objectives, losses)
         return json_response({"object": "list", "data": data})
 
-    async def bentoml_encode(self, asked: EncodeRequest, request: Request) -> Response:
+    async def bentoml_encode(self, body: EncodeRequest, request: Request) -> Response:
         """BentoML's method `encode`, as its clients call it."""
-        return await _array(await self.encode(asked, request.receive))
+        return await _array(await self.encode(body, request.receive))
 
-    async def bentoml_similarity(self, asked: CompareRequest, request: Request) -> Response:
+    async def bentoml_similarity(self, body: CompareRequest, request: Request) -> Response:
         """BentoML's method `similarity`, as its clients call it."""
-        return await _array(await self.compare(asked, request.receive))
+        return await _array(await self.compare(body, request.receive))
 
-    async def encode(self, asked: EncodeRequest, receive: Receive = _stays) -> Embeddings:
+    async def encode(self, body: EncodeRequest, receive: Receive = _stays) -> Embeddings:
         """(N, D) embeddings of texts, by the first encoder if none is named."""
         (encoded,) = await self._encode(
             receive,
-            [self._encoder(asked.model)],
-            asked.texts,
+            [self._encoder(body.model)],
+            body.texts,
             lambda index: f"texts[{index}]",
             truncate=True,
         )
-        return normalize(encoded.embeddings) if asked.normalize else encoded.embeddings
+        return normalize(encoded.embeddings) if body.normalize else encoded.embeddings
 
-    async def compare(self, asked: CompareRequest, receive: Receive = _stays) -> Embeddings:
+    async def compare(self, body: CompareRequest, receive: Receive = _stays) -> Embeddings:
         """Cosines of pairs (N,), or of sources with targets (S, T)."""
         (encoded,) = await self._encode(
-            receive, [self._encoder(asked.model)], asked.texts, asked.name, truncate=asked.truncate
+            receive, [self._encoder(body.model)], body.texts, body.name, truncate=body.truncate
         )
-        return _cosines(encoded.embeddings, asked.sources)
+        return _cosines(encoded.embeddings, body.sources)
 
     async def models(self) -> Response:
         """The encoders that are served."""
         self._engine.check_loaded()
         encoders = self._engine.registry.encoders.values()
         metrics = Path(self._engine.params.metrics)
-        data = await asyncio.to_thread(lambda: [cards.card(one, metrics) for one in encoders])
+        data = await asyncio.to_thread(
+            lambda: [cards.card(encoder, metrics) for encoder in encoders]
+        )
         return json_response({"object": "list", "data": data})
 
     async def model(self, id: str) -> Response:  # noqa: A002 - as the path has it

@@ -119,7 +119,9 @@ class Batcher:
     def _next(self) -> Callable[[], None] | None:
         """What to do next; holds the lock."""
         while self._untokenized or self._ready:
-            encoder = min(self._ready, key=lambda one: self._ready[one].urgency, default=None)
+            encoder = min(
+                self._ready, key=lambda encoder: self._ready[encoder].urgency, default=None
+            )
             turn = math.inf if encoder is None else self._ready[encoder].urgency[0]
             if jobs := self._jobs_before(turn):
                 return partial(self._tokenize, jobs)
@@ -244,7 +246,7 @@ def _embeddings(
 
 def _finite(encoder: ServedEncoder, batch: list[Text], embed: Embed) -> Embeddings:
     """(N, D) embeddings."""
-    found = embed(*pad([text.ids for text in batch], encoder.description.padding_id))
-    if not np.isfinite(found).all():
+    embeddings = embed(*pad([text.ids for text in batch], encoder.description.padding_id))
+    if not np.isfinite(embeddings).all():
         raise FloatingPointError(f"{encoder.id}: an embedding is not finite")
-    return found
+    return embeddings

@@ -26,7 +26,10 @@ def tokenize_some(jobs: Sequence[Job]) -> list[ApiError | None]:
     for encoder in {job.encoder for job in jobs}:
         group = {job: next_part(job) for job in jobs if job.encoder is encoder}
         texts = [
-            job.prompt + one for job, part in group.items() for one in part if isinstance(one, str)
+            job.prompt + text
+            for job, part in group.items()
+            for text in part
+            if isinstance(text, str)
         ]
         try:
             encoded = iter(encoder.tokenizer.encode(texts))
@@ -39,7 +42,9 @@ def tokenize_some(jobs: Sequence[Job]) -> list[ApiError | None]:
             continue
         for job, part in group.items():
             try:
-                _extend(job, part, [next(encoded) if isinstance(one, str) else one for one in part])
+                _extend(
+                    job, part, [next(encoded) if isinstance(item, str) else item for item in part]
+                )
             except ApiError as error:
                 errors[job] = error
     return [errors.get(job) for job in jobs]
@@ -61,9 +66,9 @@ def _extend(job: Job, part: list[str | list[int]], rows: list[list[int]]) -> Non
     Raises:
         ApiError: an input cannot be encoded as the request wants it.
     """
-    for index, (one, row) in enumerate(zip(part, rows, strict=True), len(job.rows)):
+    for index, (item, row) in enumerate(zip(part, rows, strict=True), len(job.rows)):
         name = job.names(index)
-        whole = row if isinstance(one, str) else _complete(job.encoder, row, name)
+        whole = row if isinstance(item, str) else _complete(job.encoder, row, name)
         short = _fit(job.encoder, whole, name, truncate=job.truncate)
         job.rows.append(short)
         job.truncated.append(len(short) < len(whole))

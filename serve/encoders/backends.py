@@ -43,23 +43,23 @@ class Backend:
     agreement: float
 
 
-def choose(exported: Exported, encoder: Path, wanted: str, threads: int) -> Backend:
+def choose(exported: Exported, encoder: Path, choice: str, threads: int) -> Backend:
     """The wanted backend, or for `auto` the first of `AUTOMATIC` that can be used and agrees.
 
     Args:
         exported: the exported encoder.
         encoder: its sentence-transformers folder, which torch reads.
-        wanted: a name of `BACKENDS` or `auto`.
+        choice: a name of `BACKENDS` or `auto`.
         threads: how many threads will call `embed` at once, and `embed_alone` may use.
 
     Raises:
         ExportError: none can be used; the message gives each one's reason.
     """
     reasons = []
-    for name in AUTOMATIC if wanted == "auto" else (wanted,):
+    for name in AUTOMATIC if choice == "auto" else (choice,):
         try:
             embed, embed_alone = BACKENDS[name](exported, encoder, threads)
-            agreement = min(self_test(exported, one) for one in {embed, embed_alone})
+            agreement = min(self_test(exported, function) for function in {embed, embed_alone})
         except Exception as error:  # noqa: BLE001 - runtimes raise whatever they like
             reasons.append(f"{name}: {_first_line(error)}")
             continue
@@ -77,10 +77,10 @@ def choose(exported: Exported, encoder: Path, wanted: str, threads: int) -> Back
 def self_test(exported: Exported, embed: Embed) -> float:
     """Least cosine of the golden vectors, computed in one padded batch, to what they should be."""
     golden = exported.golden
-    found = embed(*pad(golden.ids, exported.description.padding_id))
-    if found.shape != golden.embeddings.shape or not np.isfinite(found).all():
-        raise ExportError(f"gives {found.shape} numbers, not all finite, as golden vectors")
-    return float(cosines(found, golden.embeddings).min())
+    embeddings = embed(*pad(golden.ids, exported.description.padding_id))
+    if embeddings.shape != golden.embeddings.shape or not np.isfinite(embeddings).all():
+        raise ExportError(f"gives {embeddings.shape} numbers, not all finite, as golden vectors")
+    return float(cosines(embeddings, golden.embeddings).min())
 
 
 # An encoder's export, its folder and the number of threads -> `embed` and `embed_alone`.
@@ -157,8 +157,8 @@ def _onnxruntime(exported: Exported, _: Path, threads: int) -> tuple[Embed, Embe
         )
 
         def embed(ids: Ids, mask: Ids) -> Embeddings:
-            (found,) = opened.run(None, {"input_ids": ids, "attention_mask": mask})
-            return np.asarray(found, np.float32)
+            (embeddings,) = opened.run(None, {"input_ids": ids, "attention_mask": mask})
+            return np.asarray(embeddings, np.float32)
 
         return embed
 

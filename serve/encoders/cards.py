@@ -60,9 +60,9 @@ def training(encoder: ServedEncoder) -> dict[str, Any]:
             f"model: {encoder.id!r} has no training record; only encoders that Triad trained do.",
             "model",
         )
-    kept = ("objective", "hyperparameters", "seed", "training", "hardware", "steps", "kept", "best")
+    keys = ("objective", "hyperparameters", "seed", "training", "hardware", "steps", "kept", "best")
     head = {"object": "training", "model": encoder.id, "version": encoder.version}
-    return head | {key: record.get(key) for key in kept} | {"curve": record["curve"]}
+    return head | {key: record.get(key) for key in keys} | {"curve": record["curve"]}
 
 
 def results(file: Path) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _measured(encoder: ServedEncoder, metrics: Path) -> dict[str, Any] | None:
     beside = encoder.folder.with_name(f"{encoder.folder.name}.json")
     files = (_read(file) for file in [beside, *sorted(metrics.rglob("*.json"))])
     version = encoder.version
-    return next((found for found in files if found and found.get("version") == version), None)
+    return next((content for content in files if content and content.get("version") == version), None)
 
 
 def _read(file: Path) -> dict[str, Any] | None:

@@ -102,7 +102,7 @@ class Registry:
         when it is gone.
         """
         candidates = self._candidates()
-        self._seen = {name: seen for name, seen in self._seen.items() if name in candidates}
+        self._seen = {name: signature for name, signature in self._seen.items() if name in candidates}
         self.refused = {name: why for name, why in self.refused.items() if name in candidates}
         exports = _listed(Path(self._params.exported))
         again = self.refused if exports - self._exports else {}
@@ -124,17 +124,17 @@ class Registry:
     def _refuse(self, name: str, reason: str) -> None:
         self.refused[name] = reason
         self._metrics.reloads.labels("refused").inc()
-        kept = "the loaded one stays" if name in self.encoders else "it is not served"
-        log.warning("encoder %s refused, %s: %s", name, kept, reason)
+        outcome = "the loaded one stays" if name in self.encoders else "it is not served"
+        log.warning("encoder %s refused, %s: %s", name, outcome, reason)
 
     def _candidates(self) -> dict[str, Path]:
-        found = {}
+        folders = {}
         if self._params.models is not None:
             for modules in sorted(Path(self._params.models).glob("*/*/modules.json")):
                 folder = modules.parent
                 if not folder.parent.name.startswith(".") and not folder.name.startswith("."):
-                    found[f"{folder.parent.name}-{folder.name}"] = folder
-        return found | {name: Path(folder) for name, folder in self._params.encoders.items()}
+                    folders[f"{folder.parent.name}-{folder.name}"] = folder
+        return folders | {name: Path(folder) for name, folder in self._params.encoders.items()}
 
     def _load(self, name: str, folder: Path) -> None:
         begun = time.perf_counter()

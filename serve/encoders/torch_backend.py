@@ -43,7 +43,7 @@ def open_torch(encoder: Path) -> Embed:
 
     @torch.inference_mode()
     def embed(ids: Ids, mask: Ids) -> Embeddings:
-        found = model(torch.from_numpy(ids), torch.from_numpy(mask))
-        return np.asarray(found.numpy(), np.float32)
+        embeddings = model(torch.from_numpy(ids), torch.from_numpy(mask))
+        return np.asarray(embeddings.numpy(), np.float32)
 
     return embed

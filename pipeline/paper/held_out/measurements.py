@@ -136,8 +136,8 @@ def _cosines(
             for key, value in means.items()
         },
         "grid": COSINES.model_dump(),
-        "density": {sign: density(drawn, COSINES) for sign, drawn in samples.items()},
-        "density_pairs": {sign: len(drawn) for sign, drawn in samples.items()},
+        "density": {sign: density(sample, COSINES) for sign, sample in samples.items()},
+        "density_pairs": {sign: len(sample) for sign, sample in samples.items()},
     }
 
 
@@ -164,8 +164,8 @@ def density(samples: Floats, grid: Grid) -> Floats:
 def _hardest_share(
     joined: dict[str, Floats], is_open: npt.NDArray[np.bool_], temperatures: Iterable[float]
 ) -> dict[str, Any]:
-    def means(temperature: float, chosen: npt.NDArray[np.bool_]) -> dict[str, float]:
-        shares = {name: joined[f"{name} {temperature}"][chosen] for name in SHARES}
+    def means(temperature: float, mask: npt.NDArray[np.bool_]) -> dict[str, float]:
+        shares = {name: joined[f"{name} {temperature}"][mask] for name in SHARES}
         return {name: share.mean() if len(share) else math.nan for name, share in shares.items()}
 
     return {

@@ -17,7 +17,7 @@ from pipeline.objectives.views import Views, check_finite, l2_normalize
 from pipeline.training.network import TrainingNetwork
 
 
-def complete_batches(sentences: int, batch_size: int, wanted: int) -> int:
+def complete_batches(sentences: int, batch_size: int, most: int) -> int:
     """How many batches of different sentences there are, at most those wanted.
 
     Raises:
@@ -28,7 +28,7 @@ def complete_batches(sentences: int, batch_size: int, wanted: int) -> int:
             f"held out: {sentences:,} sentences are fewer than one batch of {batch_size}; prepare "
             "with a larger corpus.held_out (or --held-out), or give a smaller --batch-size."
         )
-    return min(wanted, sentences // batch_size)
+    return min(most, sentences // batch_size)
 
 
 def dropout_views(

@@ -114,7 +114,8 @@ def hardest_negative(study: Study) -> Evidence | None:
             push = _share(measures, t, "push_share")
             rows.append([label, f"{t:g}", shown(weight, 3), times, shown(push, 3)])
     shares = [
-        [_share([one], t, "weight_share") for t in (SMALL, LARGE)] for one in trained.values()
+        [_share([encoder], t, "weight_share") for t in (SMALL, LARGE)]
+        for encoder in trained.values()
     ]
     larger = [small.mean - large.mean for small, large in shares if small and large]
     return evidence(larger, {"uniform": uniform}, rows)
@@ -131,8 +132,8 @@ def ratio(study: Study) -> Evidence | None:
         seeds = str(len(study.seeds[name]))
         rows.append([f"{value:g}", seeds, cell(positive, 3), cell(negative, 3)])
         means.append(positive.mean)
-    (least, one), (largest, other) = points[0], points[-1]
-    low, high = study.held_out[one], study.held_out[other]
+    (least, least_name), (largest, largest_name) = points[0], points[-1]
+    low, high = study.held_out[least_name], study.held_out[largest_name]
     rises = [
         high[seed].cosines.positive.mean - low[seed].cosines.positive.mean
         for seed in sorted(low.keys() & high.keys())
@@ -140,7 +141,7 @@ def ratio(study: Study) -> Evidence | None:
     numbers = {
         "least": least,
         "largest": largest,
-        "rises": sum(one < other for one, other in pairwise(means)),
+        "rises": sum(lower < higher for lower, higher in pairwise(means)),
         "steps": len(points) - 1,
         "served": _served(study),
     }
@@ -154,8 +155,11 @@ def _served(study: Study) -> Rows:
     for index, at_step in enumerate(study.untrained.minimum_ratio.by_step):
         shares = []
         for measures in states.values():
-            served = [one.minimum_ratio.by_step[index].share_one_serves for one in measures]
-            defined = [share for share in served if share is not None]
+            share_served = [
+                measurement.minimum_ratio.by_step[index].share_one_serves
+                for measurement in measures
+            ]
+            defined = [share for share in share_served if share is not None]
             shares.append(shown(spread(defined) if defined else None, 3))
         rows.append([f"{at_step.step:g}", *shares])
     return rows
@@ -163,7 +167,7 @@ def _served(study: Study) -> Rows:
 
 def _share(measures: Iterable[Measurement], temperature: float, kind: str) -> Spread | None:
     """Over the open anchors; None if it was not measured or no anchor was open."""
-    rows = [row for one in measures for row in one.hardest_share.by_temperature]
+    rows = [row for measurement in measures for row in measurement.hardest_share.by_temperature]
     shares = [getattr(row.open, kind) for row in rows if row.temperature == temperature]
     defined = [share for share in shares if share is not None]
     return spread(defined) if defined else None

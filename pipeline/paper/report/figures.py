@@ -98,17 +98,17 @@ def _of_encoders(
     name: str, picture: figure.Figure, encoders: Encoders, data: Mapping[str, Any]
 ) -> Figure:
     """A figure of measurements, with what all of them share and what they were made on."""
-    every = [one for _, seeds in encoders.values() for one in seeds]
+    measurements = [measurement for _, seeds in encoders.values() for measurement in seeds]
     settings = {
-        "data": every[0].data.model_dump(),
-        "settings": every[0].settings.model_dump(),
+        "data": measurements[0].data.model_dump(),
+        "settings": measurements[0].settings.model_dump(),
         "encoders": {
-            state: {label: [one.encoder for one in seeds]}
+            state: {label: [measurement.encoder for measurement in seeds]}
             for state, (label, seeds) in encoders.items()
         },
-        "hardware": sorted({one.hardware for one in every}),
+        "hardware": sorted({measurement.hardware for measurement in measurements}),
     }
-    names = sorted({one.encoder["name"] for one in every})
+    names = sorted({measurement.encoder["name"] for measurement in measurements})
     return explained(name, picture, settings, data, encoders=names)
 
 
@@ -147,10 +147,10 @@ def cosine_density(encoders: Encoders) -> Figure:
     data: dict[str, Any] = {}
     for panel, (state, (label, seeds)) in zip(axes[0], encoders.items(), strict=True):
         x = seeds[0].cosines.grid.values
-        gap = over_seeds([one.cosines.gap.mean] for one in seeds)
+        gap = over_seeds([measurement.cosines.gap.mean] for measurement in seeds)
         curves = {}
         for sign, linestyle in SIGNS.items():
-            curves[sign] = over_seeds(one.cosines.density[sign] for one in seeds)
+            curves[sign] = over_seeds(measurement.cosines.density[sign] for measurement in seeds)
             style = line(0) | {"linestyle": linestyle}
             if sign == "positive":
                 style["label"] = f"{label}: gap {gap['mean'][0]:.2f}"
@@ -175,7 +175,7 @@ def hardest_share(encoders: Encoders) -> Figure:
     temperatures = [row.temperature for row in first.hardest_share.by_temperature]
 
     def curve(seeds: Sequence[Measurement], anchors: str, share: str) -> Curve:
-        rows = (one.hardest_share.by_temperature for one in seeds)
+        rows = (measurement.hardest_share.by_temperature for measurement in seeds)
         return over_seeds([getattr(getattr(row, anchors), share) for row in of] for of in rows)
 
     picture, axes = panels(len(SHARES), sharex=True, sharey=True)
@@ -193,7 +193,7 @@ def hardest_share(encoders: Encoders) -> Figure:
     axes[0, -1].legend(**_LEGEND)
     data: dict[str, Any] = {"uniform": uniform}
     for state, (label, seeds) in encoders.items():
-        opened = over_seeds([one.hardest_share.open_share] for one in seeds)
+        opened = over_seeds([measurement.hardest_share.open_share] for measurement in seeds)
         shares = {
             anchors: {name: curve(seeds, anchors, name) for name in (*SHARES, "gradient_share")}
             for anchors in ("open", "all")
@@ -242,7 +242,7 @@ def _smallest_ratio(seeds: Sequence[Measurement], index: int) -> tuple[Curve, Cu
 
     The density's area is the share of open anchors for which some ratio serves.
     """
-    rows = [one.minimum_ratio.by_step[index] for one in seeds]
+    rows = [measurement.minimum_ratio.by_step[index] for measurement in seeds]
     points = seeds[0].minimum_ratio.grid.points
     densities = []
     for row in rows:
@@ -357,8 +357,8 @@ def ablation_figure(study: Study, settings: Mapping[str, Any]) -> Figure:
     for panel, (original, steps) in zip(axes[0], by_original.items(), strict=True):
         data[original] = {}
         for index, (reading, label) in enumerate(READINGS.items()):
-            every = {step: getattr(study.scores[name], reading) for step, name in steps.items()}
-            scores = {step: score for step, score in every.items() if score is not None}
+            by_step = {step: getattr(study.scores[name], reading) for step, name in steps.items()}
+            scores = {step: score for step, score in by_step.items() if score is not None}
             if scores:
                 _error_bars(panel, scores, index, label)
             data[original][label] = {step: asdict(score) for step, score in scores.items()}
@@ -373,8 +373,8 @@ def ablation_figure(study: Study, settings: Mapping[str, Any]) -> Figure:
 def _error_bars(panel: Axes, scores: Mapping[Any, Spread], index: int, label: str) -> None:
     panel.errorbar(
         list(scores),
-        [one.mean for one in scores.values()],
-        yerr=[one.deviation or 0.0 for one in scores.values()],
+        [score.mean for score in scores.values()],
+        yerr=[score.deviation or 0.0 for score in scores.values()],
         capsize=2,
         label=label,
         **line(index),
@@ -384,7 +384,7 @@ def _error_bars(panel: Axes, scores: Mapping[Any, Spread], index: int, label: st
 def _plain(scores: Any) -> dict[str, Any]:
     names = {"best": "dev_best", "last": "dev_last", "average": "sts_average"}
     spreads = {name: getattr(scores, reading) for reading, name in names.items()}
-    return {name: one and asdict(one) for name, one in spreads.items()}
+    return {name: value and asdict(value) for name, value in spreads.items()}
 
 
 def before_and_after_figure(
@@ -399,17 +399,17 @@ def before_and_after_figure(
         spreads = [both[place] for both in pairs.values()]
         panel.bar(
             [index + (place - 0.5) * width for index in range(len(pairs))],
-            [one.mean for one in spreads],
+            [value.mean for value in spreads],
             width,
-            yerr=[one.deviation or 0.0 for one in spreads],
+            yerr=[value.deviation or 0.0 for value in spreads],
             capsize=2,
             label=label,
             color=COLOURS[(3, 2)[place]],
             edgecolor="black",
             hatch=hatch,
         )
-        for original, one in zip(pairs, spreads, strict=True):
-            data[original][label] = asdict(one)
+        for original, value in zip(pairs, spreads, strict=True):
+            data[original][label] = asdict(value)
     for index, original in enumerate(pairs):
         for place, name in enumerate((original, MODIFIED[original])):
             score = (paper or {}).get(name, {}).get(AVERAGE)

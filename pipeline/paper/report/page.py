@@ -48,8 +48,8 @@ def as_page(markdown: str, folder: Path) -> str:
     """
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
 
-    def embedded(found: re.Match[str]) -> str:
-        content = base64.b64encode((folder / html.unescape(found[1])).read_bytes()).decode()
+    def embedded(match: re.Match[str]) -> str:
+        content = base64.b64encode((folder / html.unescape(match[1])).read_bytes()).decode()
         return f'<img src="data:image/svg+xml;base64,{content}"'
 
     title = html.escape(markdown.partition("\n")[0].removeprefix("# "))

@@ -71,26 +71,28 @@ class Study:
     def changes(self, name: str) -> dict[str, Any]:
         """What a variant has otherwise than what it varies; nothing for what is no variant."""
         own, usual = (
-            self.params.objective(one).hyperparameters.model_dump()
-            | self.params.train_for(one).model_dump()
-            for one in (name, self.params.kind(name))
+            self.params.objective(candidate).hyperparameters.model_dump()
+            | self.params.train_for(candidate).model_dump()
+            for candidate in (name, self.params.kind(name))
         )
         return {key: value for key, value in own.items() if value != usual[key]}
 
     def cosine(self, name: str, which: str) -> Spread:
         """An objective's mean `positive` or `negative` cosine, or the `gap`, over its seeds."""
         measures = self.held_out[name].values()
-        return spread([getattr(one.cosines, which).mean for one in measures])
+        return spread([getattr(measurement.cosines, which).mean for measurement in measures])
 
     @property
     def all_held_out(self) -> list[Measurement]:
         """Of all objectives and seeds."""
-        return [one for by_seed in self.held_out.values() for one in by_seed.values()]
+        return [
+            measurement for by_seed in self.held_out.values() for measurement in by_seed.values()
+        ]
 
     @property
     def hardware(self) -> list[str]:
         """What the measures were made on."""
-        return sorted({one.hardware for one in self.all_held_out})
+        return sorted({measurement.hardware for measurement in self.all_held_out})
 
 
 def read_study(params: Params, folder: Path) -> Study:
@@ -114,7 +116,7 @@ def read_study(params: Params, folder: Path) -> Study:
     if not held_out:
         raise InputError(f"study: {folder} holds no run; make them with `make report`.")
     seeds = {name: tuple(by_seed) for name, by_seed in held_out.items()}
-    averages, tasks, told = _averages(folder / "metrics", seeds)
+    averages, tasks, warnings = _averages(folder / "metrics", seeds)
     curves = [(name, seed) for name, own in seeds.items() for seed in own]
     dev = dev_scores(read_curves(folder / "curves", curves))
     scores = {
@@ -126,7 +128,7 @@ def read_study(params: Params, folder: Path) -> Study:
         for name in seeds
     }
     untrained = _measurement(folder / "untrained.json")
-    study = Study(params, seeds, missing, scores, tasks, told, held_out, dynamics, untrained)
+    study = Study(params, seeds, missing, scores, tasks, warnings, held_out, dynamics, untrained)
     _check_alike(untrained, study.all_held_out)
     return study
 
@@ -134,11 +136,11 @@ def read_study(params: Params, folder: Path) -> Study:
 def _check_alike(first: Measurement, others: list[Measurement]) -> None:
     for other in others:
         for part in ("data", "settings"):
-            one, two = getattr(first, part).model_dump(), getattr(other, part).model_dump()
-            if key := next((key for key in one if one[key] != two[key]), None):
+            expected, actual = getattr(first, part).model_dump(), getattr(other, part).model_dump()
+            if key := next((key for key in expected if expected[key] != actual[key]), None):
                 raise InputError(
                     f"measurements: {first.encoder['name']} and {other.encoder['name']} differ "
-                    f"in {part}.{key} ({one[key]} and {two[key]}); measure both in one way."
+                    f"in {part}.{key} ({expected[key]} and {actual[key]}); measure both in one way."
                 )
 
 

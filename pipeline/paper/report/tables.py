@@ -119,7 +119,8 @@ def angle_deviations(study: Study) -> dict[str, Spread] | None:
         return None
     signs: tuple[Sign, ...] = ("positive", "negative")
     return {
-        sign: spread([one.angles[sign].deviation for one in measures.values()]) for sign in signs
+        sign: spread([measurement.angles[sign].deviation for measurement in measures.values()])
+        for sign in signs
     }
 
 
@@ -130,9 +131,9 @@ def convention_rows(study: Study) -> Rows:
         base, changes = study.params.kind(name), study.changes(name)
         is_scored = base in study.seeds and study.scores[base].best and study.scores[name].best
         if is_scored and not changes.keys() <= LETTERS.keys():
-            told = ", ".join(f"{key}: {value}" for key, value in changes.items())
+            settings = ", ".join(f"{key}: {value}" for key, value in changes.items())
             first = [f"`{base}`", "nothing", *_scores(study, base)]
-            variant = [f"`{name}`", told, *_scores(study, name, study.scores[base])]
+            variant = [f"`{name}`", settings, *_scores(study, name, study.scores[base])]
             by_base.setdefault(base, [first]).append(variant)
     return [row for rows in by_base.values() for row in rows]
 

@@ -42,29 +42,31 @@ def dissipation_figure(
     estimates: Mapping[str, Estimate], objectives: Objectives, params: SimulationParams
 ) -> Figure:
     """Mean dissipation, a panel for each objective, one colour scale."""
-    picture, drawn = _map_panels(list(estimates))
-    for name, one in estimates.items():
-        image = _draw_map(drawn[name], one.mean, Normalize(0, 1))
+    picture, panels_by_name = _map_panels(list(estimates))
+    for name, estimate in estimates.items():
+        image = _draw_map(panels_by_name[name], estimate.mean, Normalize(0, 1))
         for level, (colour, style) in LEVELS.items():
-            if one.mean.min() < level < one.mean.max():
-                drawn[name].contour(
+            if estimate.mean.min() < level < estimate.mean.max():
+                panels_by_name[name].contour(
                     *_axes(params.grid),
-                    one.mean,
+                    estimate.mean,
                     levels=[level],
                     colors=colour,
                     linestyles=style,
                     linewidths=1,
                 )
-        drawn[name].set_title(name)
-    picture.colorbar(image, ax=list(drawn.values()), label="mean dissipation", pad=0.02)
+        panels_by_name[name].set_title(name)
+    picture.colorbar(image, ax=list(panels_by_name.values()), label="mean dissipation", pad=0.02)
     return explained(
         "dissipation",
         picture,
         _settings(params) | _hyperparameters(objectives),
         {
             **_grid_data(params),
-            "mean": {name: one.mean for name, one in estimates.items()},
-            "standard_error": {name: one.standard_error for name, one in estimates.items()},
+            "mean": {name: estimate.mean for name, estimate in estimates.items()},
+            "standard_error": {
+                name: estimate.standard_error for name, estimate in estimates.items()
+            },
         },
         macro="simulated_dissipation",
     )
@@ -80,8 +82,8 @@ def share_figure(shares: Shares, params: SimulationParams) -> Figure:
     }
     for panel, (title, values) in zip(axes[0], titles.items(), strict=True):
         for index, temperature in enumerate(params.temperatures):
-            label, every = f"t = {temperature:g}", max(1, params.grid // 12)
-            panel.plot(angles, values[index], label=label, markevery=every, **line(index))
+            label, stride = f"t = {temperature:g}", max(1, params.grid // 12)
+            panel.plot(angles, values[index], label=label, markevery=stride, **line(index))
         angle_ticks(panel.xaxis, QUARTERS)
         panel.set(title=title, xlabel=NEGATIVE_LABEL, xlim=(0, math.pi), ylim=(0, 1))
         panel.grid(alpha=0.3)
@@ -102,39 +104,41 @@ def ratio_figure(
     at_means: Mapping[str, AtMeans], objectives: Objectives, params: SimulationParams
 ) -> Figure:
     """The ratio at the means, a panel for each objective whose ratio varies (all if none does)."""
-    constant = {name: one for name, one in at_means.items() if one.is_constant}
-    varying = {name: one for name, one in at_means.items() if name not in constant}
+    constant = {name: ratios for name, ratios in at_means.items() if ratios.is_constant}
+    varying = {name: ratios for name, ratios in at_means.items() if name not in constant}
     return explained(
         "ratio",
         _draw_ratios(varying or constant),
         _settings(params) | _hyperparameters(objectives),
         {
             **_grid_data(params),
-            "constant": {name: one.ratio.mean() for name, one in constant.items()},
-            "ratio": {name: one.ratio for name, one in varying.items()},
-            "unvisited": {name: (1 * one.unvisited).tolist() for name, one in varying.items()},
+            "constant": {name: ratios.ratio.mean() for name, ratios in constant.items()},
+            "ratio": {name: ratios.ratio for name, ratios in varying.items()},
+            "unvisited": {
+                name: (1 * ratios.unvisited).tolist() for name, ratios in varying.items()
+            },
         },
         macro="simulated_ratio",
         least_dissipation=LEAST_DISSIPATION,
     )
 
 
-def _draw_ratios(shown: Mapping[str, AtMeans]) -> figure.Figure:
-    picture, drawn = _map_panels(list(shown))
-    for name, one in shown.items():
-        norm, ticks = _ratio_scale(one)
-        image = _draw_map(drawn[name], one.ratio, norm)
-        bar = picture.colorbar(image, ax=drawn[name], extend="both", label="ratio")
+def _draw_ratios(at_means: Mapping[str, AtMeans]) -> figure.Figure:
+    picture, panels_by_name = _map_panels(list(at_means))
+    for name, ratios in at_means.items():
+        norm, ticks = _ratio_scale(ratios)
+        image = _draw_map(panels_by_name[name], ratios.ratio, norm)
+        bar = picture.colorbar(image, ax=panels_by_name[name], extend="both", label="ratio")
         bar.set_ticks(ticks, labels=[f"{tick:.2g}" for tick in ticks])
         bar.ax.minorticks_off()
-        _hatch(drawn[name], one.unvisited)
-        drawn[name].set_title(name)
+        _hatch(panels_by_name[name], ratios.unvisited)
+        panels_by_name[name].set_title(name)
     return picture
 
 
-def _ratio_scale(one: AtMeans) -> tuple[Normalize, list[float]]:
+def _ratio_scale(ratios: AtMeans) -> tuple[Normalize, list[float]]:
     """A scale that ends where what training visits ends, and five ticks on it."""
-    visited = one.ratio if one.unvisited.all() else one.ratio[~one.unvisited]
+    visited = ratios.ratio if ratios.unvisited.all() else ratios.ratio[~ratios.unvisited]
     low, high = float(visited.min()), float(visited.max())
     if low == high:
         return Normalize(low - 1, high + 1), [low]
@@ -150,14 +154,14 @@ def _map_panels(names: list[str]) -> tuple[figure.Figure, dict[str, Axes]]:
     columns = min(len(names), _COLUMNS)
     rows = math.ceil(len(names) / columns)
     picture, axes = panels(columns, rows, width=3.4, height=3.4, sharex=True, sharey=True)
-    drawn = dict(zip(names, axes.ravel(), strict=False))
+    panels_by_name = dict(zip(names, axes.ravel(), strict=False))
     for empty in axes.ravel()[len(names) :]:
         empty.set_visible(False)
     for lowest in axes.ravel()[max(0, len(names) - columns) : len(names)]:
         lowest.tick_params(labelbottom=True)
     picture.supxlabel(POSITIVE_LABEL, fontsize="medium")
     picture.supylabel(NEGATIVE_LABEL, fontsize="medium")
-    return picture, drawn
+    return picture, panels_by_name
 
 
 def _draw_map(panel: Axes, values: Reals, norm: Normalize) -> AxesImage:
@@ -211,7 +215,9 @@ def _settings(params: SimulationParams) -> dict[str, Any]:
 
 
 def _hyperparameters(objectives: Objectives) -> dict[str, Any]:
-    by_name = {name: one.hyperparameters.model_dump() for name, one in objectives.items()}
+    by_name = {
+        name: objective.hyperparameters.model_dump() for name, objective in objectives.items()
+    }
     return {"hyperparameters": by_name}
 
 

@@ -69,7 +69,9 @@ def mean_dissipation(
     def row(negative_mean: float) -> list[list[tuple[float, float]]]:
         cosine = draws.negatives(negative_mean)
         points = (with_diagonals(cosine, each) for each in positives)
-        return [[estimate(one, point) for one in objectives.values()] for point in points]
+        return [
+            [estimate(objective, point) for objective in objectives.values()] for point in points
+        ]
 
     with _one_thread_an_operation() as threads, ThreadPoolExecutor(threads) as pool:
         rows = np.array(list(pool.map(row, negative_means(params.grid))))
