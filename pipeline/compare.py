@@ -15,7 +15,7 @@ from pipeline.results.curves import draw, read_curves, rows_for_dvc
 from pipeline.results.figures import FORMATS, image
 from pipeline.results.layout import json_bytes
 from pipeline.results.numbers import differences, in_order
-from pipeline.results.runs import read_runs
+from pipeline.results.runs import read_runs, untrained_dev
 from pipeline.results.tables import as_json, as_markdown
 
 
@@ -30,7 +30,8 @@ def _run(options: argparse.Namespace) -> None:
     compared = differences(runs, options.scores, options.baseline, **bootstrap)
     encoders = [(name, run.seed) for name in runs for run in runs[name] if run.seed is not None]
     curves = read_curves(options.curves, encoders)
-    table, figure = as_markdown(runs, curves, compared, bootstrap), draw(curves)
+    table = as_markdown(runs, curves, compared, bootstrap)
+    figure = draw(curves, untrained_dev(runs))
     contents = {
         "comparison.md": table.encode(),
         "comparison.json": json_bytes(as_json(runs, curves, compared, bootstrap)),

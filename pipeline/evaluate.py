@@ -9,6 +9,7 @@ folder. What the tasks are and how they are scored stands in `pipeline.senteval`
 import argparse
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -24,10 +25,12 @@ from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
 from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
 from pipeline.results.evaluate_tables import notes, tables
+from pipeline.results.layout import DIGITS
 from pipeline.results.metrics import metrics, scores_archive
-from pipeline.senteval.benchmark import Result, measure
+from pipeline.senteval.benchmark import measure
 from pipeline.senteval.classifier import SETTINGS
 from pipeline.senteval.graded_pairs import read_dev, without
+from pipeline.senteval.similarity import cosine_scores, spearman
 from pipeline.senteval.sts import clusters
 from pipeline.senteval.tasks import Tasks, read
 
@@ -45,7 +48,8 @@ def _parser() -> argparse.ArgumentParser:
         "--data", type=Path, required=True, help="SentEval's downstream folder, or a table of pairs"
     )
     add("--keep", choices=("last", "best"), default="last", help="which step's encoder it is")
-    add("--dev", type=Path, help="pairs that picked the best step: not measured in a table")
+    dev = "pairs that picked the best step, not measured in a table; a backbone is scored on them"
+    add("--dev", type=Path, help=dev)
     tasks = "sts, transfer and names such as STS12,MR, with commas between"
     add("--tasks", default="sts", help=tasks)
     setting = "of the transfer tasks: test (the default), as papers report, or fast"
@@ -70,7 +74,12 @@ def _run(options: argparse.Namespace) -> None:
     encoder = SentenceEncoder.load(folder, options.device, options.pooling)
     origin = read_origin(folder)
     name = origin.name(folder.resolve().name)
-    result = _measure(encoder, tasks, options)
+    encode = partial(_encode, encoder, options.batch_size)
+    if origin.objective is None and options.dev:  # training measures its own encoders
+        pairs = read_dev(options.dev)
+        dev = spearman(cosine_scores(encode, pairs), pairs.gold)
+        origin = replace(origin, dev_spearman=round(dev, DIGITS))
+    result = measure(encode, tasks, options.setting)
     content = metrics(name, folder_version(folder), origin, result, options.data).content()
     files = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
     if options.scores:
@@ -83,12 +92,9 @@ def _run(options: argparse.Namespace) -> None:
         console.print(note, soft_wrap=True)
 
 
-def _measure(encoder: SentenceEncoder, tasks: Tasks, options: argparse.Namespace) -> Result:
-    def encode(sentences: list[str]) -> np.ndarray:
-        with tqdm(total=len(sentences), desc="sentences", leave=False, disable=None) as progress:
-            return encoder.encode(sentences, options.batch_size, progress.update)
-
-    return measure(encode, tasks, options.setting)
+def _encode(encoder: SentenceEncoder, batch_size: int, sentences: list[str]) -> np.ndarray:
+    with tqdm(total=len(sentences), desc="sentences", leave=False, disable=None) as progress:
+        return encoder.encode(sentences, batch_size, progress.update)
 
 
 def _unseen(tasks: Tasks, options: argparse.Namespace) -> Tasks:

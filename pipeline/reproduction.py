@@ -15,6 +15,7 @@ from pipeline.results.curves import draw
 from pipeline.results.figures import FORMATS, image
 from pipeline.results.layout import json_bytes
 from pipeline.results.reproduction import as_numbers, as_text, read
+from pipeline.results.runs import untrained_dev
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -33,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> None:
     bootstrap = {"resamples": options.resamples, "seed": options.bootstrap_seed}
     cells = read(options.runs, options.rate, options.baseline, bootstrap)
-    figure, text = draw(cells.curves), as_text(cells)
+    figure, text = draw(cells.curves, untrained_dev(cells.last)), as_text(cells)
     contents = {
         "reproduction.md": text.encode(),
         "reproduction.json": json_bytes(as_numbers(cells)),

@@ -105,11 +105,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def test_every_stage_leaves_what_it_promises(project: Project) -> None:
+    untrained = json.loads((project.folder / "metrics/untrained.json").read_text("utf-8"))
     for name in NAMES:
         assert (project.folder / f"models/{name}/42/model.safetensors").is_file()
         record = json.loads((project.folder / f"models/{name}/42/triad.json").read_text("utf-8"))
         assert record["objective"] == name
         assert [row["step"] for row in record["curve"]] == [0, 1, 2, 4]
+        assert record["curve"][0]["dev_spearman"] == pytest.approx(untrained["dev_spearman"])
     table = (project.folder / "results/comparison.md").read_text("utf-8")
     assert all(f"| `{name}` |" in table for name in ("untrained", *NAMES))
     assert "must not be put beside published ones" in table

@@ -4,7 +4,7 @@ No other column of a curve is used here.
 """
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 from pipeline.results.figures import line, panels
 from pipeline.results.names import CONTRASTIVE, MODIFIED
 from pipeline.results.spread import spread
+
+UNTRAINED_COLOURS = ("0.3", "0.6")  # greys, of the backbone with [CLS] and with the mean
 
 # Spearman x 100 on the dev pairs by step, of an encoder's objective and seed.
 Curves = dict[tuple[str, int], dict[int, float]]
@@ -42,17 +44,12 @@ def rows_for_dvc(curves: Curves) -> list[dict[str, Any]]:
     ]
 
 
-def untrained_score(curves: Curves) -> float | None:
-    """What the backbone scores on the dev pairs: at step 0 of any curve; None if none has it."""
-    return next((points[0] for points in curves.values() if 0 in points), None)
-
-
-def draw(curves: Curves) -> Figure:
+def draw(curves: Curves, untrained: Mapping[str, float]) -> Figure:
     """One line an objective, its mean over seeds with a band of one deviation to either side.
 
     Of several families that have originals or modified forms each has a panel of its own, and the
-    contrastive objectives have one. Originals are dashed, modified forms solid; the backbone before
-    training is a dotted line.
+    contrastive objectives have one. Originals are dashed, modified forms solid; what the backbone
+    scores untrained, with each pooling, is a dotted line.
     """
     names = list(dict.fromkeys(objective for objective, _ in curves))
     families = [name for name in MODIFIED if any(_family(objective) == name for objective in names)]
@@ -65,13 +62,15 @@ def draw(curves: Curves) -> Figure:
     figure, axes = panels(columns, -(-len(groups_shown) // columns), sharey=True, **size)
     for place, panel in enumerate(axes.flat):
         if place < len(groups_shown):
-            _draw_panel(panel, groups_shown[place], curves)
+            _draw_panel(panel, groups_shown[place], curves, untrained)
         else:
             panel.set_axis_off()
     return figure
 
 
-def _draw_panel(panel: Axes, names: list[str], curves: Curves) -> None:
+def _draw_panel(
+    panel: Axes, names: list[str], curves: Curves, untrained: Mapping[str, float]
+) -> None:
     for name in names:
         by_seed = [points for (objective, _), points in curves.items() if objective == name]
         steps = [step for step in by_seed[0] if all(step in points for points in by_seed)]
@@ -82,9 +81,8 @@ def _draw_panel(panel: Axes, names: list[str], curves: Curves) -> None:
             low = [score.mean - (score.deviation or 0) for score in scores]
             high = [score.mean + (score.deviation or 0) for score in scores]
             panel.fill_between(steps, low, high, color=style["color"], alpha=0.15, linewidth=0)
-    untrained = untrained_score(curves)
-    if untrained is not None:
-        panel.axhline(untrained, color="0.4", linestyle=":", label="untrained")
+    for (name, score), colour in zip(untrained.items(), UNTRAINED_COLOURS, strict=False):
+        panel.axhline(score, color=colour, linestyle=":", label=name)
     panel.set_xlabel("training step")
     place = panel.get_subplotspec()
     if place is not None and place.is_first_col():

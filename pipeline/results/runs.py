@@ -54,6 +54,12 @@ def read_runs(
     return runs
 
 
+def untrained_dev(runs: Runs) -> dict[str, float]:
+    """Spearman x 100 of the backbone on the dev pairs, by pooling, where it was measured."""
+    scores = {name: runs[name][0].dev_spearman for name in BACKBONES if name in runs}
+    return {name: score for name, score in scores.items() if score is not None}
+
+
 def any_of(runs: Runs) -> Metrics:
     """Whichever; what it was measured on all were."""
     return next(iter(runs.values()))[0]

@@ -5,12 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from pipeline.results.bootstrap import LEVEL, SEEDS, Interval
-from pipeline.results.curves import Curves, untrained_score
+from pipeline.results.curves import Curves
 from pipeline.results.layout import markdown_table, rounded
 from pipeline.results.metrics import HalfName, Metrics, average_label
-from pipeline.results.names import UNTRAINED
 from pipeline.results.numbers import AVERAGE, Difference, Row, dev_scores, gains, noise_floor, rows
-from pipeline.results.runs import Runs, any_of
+from pipeline.results.runs import Runs, any_of, untrained_dev
 from pipeline.results.spread import SPREAD, cell
 
 
@@ -94,7 +93,7 @@ def as_markdown(
             "Spearman's correlation x 100 on the dev pairs during training: at the last step, and "
             "at the best one, which only labels can find."
         )
-        blocks.append(_dev(curves))
+        blocks.append(_dev(curves, untrained_dev(runs)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -177,11 +176,9 @@ def _reading(bounds: Interval, pairs: int, seeds: int) -> str:
     return f"{word} in this run" if seeds < 2 else word
 
 
-def _dev(curves: Curves) -> str:
+def _dev(curves: Curves, untrained: dict[str, float]) -> str:
     lines = [["objective", "last", "best", "last - best"]]
-    untrained = untrained_score(curves)
-    if untrained is not None:
-        lines.append([f"`{UNTRAINED}`", f"{untrained:.2f}", "-", "-"])
+    lines += [[f"`{name}`", f"{score:.2f}", "-", "-"] for name, score in untrained.items()]
     for name, dev in dev_scores(curves).items():
         fall = f"{dev.last.mean - dev.best.mean:+.2f}"
         lines.append([f"`{name}`", cell(dev.last), cell(dev.best), fall])

@@ -36,7 +36,7 @@ def tracking(track: Track, name: str, settings: Mapping[str, Any]) -> Iterator[R
         settings: its identity, nested.
 
     Raises:
-        InputError: the tracker's package is not installed.
+        InputError: the tracker's package is not installed, or it does not start.
     """
     if track == "none":
         yield silent
@@ -48,6 +48,12 @@ def tracking(track: Track, name: str, settings: Mapping[str, Any]) -> Iterator[R
             raise InputError(
                 f"train.track: {track} is not installed ({error}); install it with: pip install "
                 f"{track}, or give none."
+            ) from error
+        except Exception as error:  # trackers raise what they like about their own settings
+            reason = (str(error).splitlines() or [""])[0].rstrip(".")
+            raise InputError(
+                f"train.track: {track} does not start ({type(error).__name__}: {reason}); correct "
+                "its settings, or give none."
             ) from error
         yield _reporting(log)
 

@@ -188,6 +188,8 @@ class TestCurves:
         """Seeds 1 and 2 end at 60.25 and 58.25: 59.25 with sqrt(2) as deviation, best 61.50."""
         project.add("vicreg", 1)
         project.add("vicreg", 2, curve="step,dev_spearman\n50,61.5\n100,58.25\n")
+        project.add_untrained(dev=50.0)
+        project.add_untrained("untrained_mean", dev=55.0)
         project.compare()
         assert project.json()["dev"]["vicreg"] == {
             "best": {"mean": 61.5, "deviation": 0.0},
@@ -195,6 +197,7 @@ class TestCurves:
         }
         assert project.table("Spearman's correlation x 100 on the dev pairs")[1:] == [
             ["`untrained`", "50.00", "-", "-"],
+            ["`untrained_mean`", "55.00", "-", "-"],
             ["`vicreg`", "59.25 ± 1.41", "61.50 ± 0.00", "-2.25"],
         ]
 

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,6 +43,18 @@ def test_a_tracker_that_is_not_installed_is_named(
     with (
         pytest.raises(InputError, match=f"pip install {track}"),
         tracking(track, "vicreg-42", SETTINGS),  # type: ignore[arg-type]
+    ):
+        pass
+
+
+def test_a_tracker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start_run(run_name: str) -> None:
+        raise RuntimeError(f"no server for {run_name}.\nTraceback")
+
+    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(start_run=start_run))
+    with (
+        pytest.raises(InputError, match=r"mlflow does not start \(.*no server for vicreg-42\)"),
+        tracking("mlflow", "vicreg-42", SETTINGS),
     ):
         pass
 
