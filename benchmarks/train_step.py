@@ -147,8 +147,13 @@ def ours(task: Task) -> Contestant:
     return loop(task, partial(Step(network, objective, task.settings, ALONE), lr_scale=1.0))
 
 
-def plain(task: Task, *, compiling: bool) -> Contestant:
+def plain(task: Task, *, compiling: bool, mode: str | None = None) -> Contestant:
     """The same model in a loop as one would write it with torch and transformers.
+
+    Args:
+        task: what is trained on.
+        compiling: whether the model is compiled.
+        mode: of torch.compile.
 
     Raises:
         InputError: compiling is asked for where there is no compiler.
@@ -165,7 +170,7 @@ def plain(task: Task, *, compiling: bool) -> Contestant:
 
     if compiling:
         compiles("on", task.device)
-        embed = torch.compile(embed)
+        embed = torch.compile(embed, mode=mode)
 
     def step(ids: Tensor, mask: Tensor) -> None:
         with torch.autocast(task.device.type, torch.bfloat16, enabled=task.bf16):

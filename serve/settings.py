@@ -21,8 +21,18 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from pipeline.machine.errors import ConfigError
 from pipeline.machine.settings import Listed, Settings, check, read_yaml, refuse
+from serve.installed import has_cuda
 
-BackendChoice = Literal["auto", "openvino-bf16", "openvino-f32", "onnxruntime-f32", "torch-f32"]
+BackendChoice = Literal[
+    "auto",
+    "openvino-bf16",
+    "openvino-f32",
+    "onnxruntime-f32",
+    "torch-f32",
+    "torch-f16",
+    "torch-bf16",
+]
+DeviceChoice = Literal["auto", "cpu", "cuda"]
 
 
 def _each(fits: Callable[[object, object], bool], what: str) -> BeforeValidator:
@@ -90,6 +100,7 @@ class ServeParams(Settings):
         results: the pipeline's comparison table.
         losses: losses of others that may be taken apart, as section `objectives` writes them.
         backend: `auto`, or the only one to use.
+        device: where it computes; `auto`: on a GPU if torch sees one and the backend is torch's.
         threads: threads that compute; null: the cores that the process may use.
         batch_tokens: tokens of a batch, padding included.
         reload_seconds: how often folders are looked at for changes; 0: never.
@@ -110,6 +121,7 @@ class ServeParams(Settings):
         Mapping[str, Mapping[str, Any]], _each(_names_a_loss, "a mapping with a loss, module:Class")
     ]
     backend: BackendChoice
+    device: DeviceChoice
     threads: int | None = Field(ge=1, description="threads")
     batch_tokens: int = Field(ge=16, description="tokens")
     reload_seconds: float = Field(ge=0, description="seconds")
@@ -118,6 +130,19 @@ class ServeParams(Settings):
     cors_origins: Listed[str] | None
     path_prefix: Annotated[str, AfterValidator(_prefix)]
     limits: LimitParams
+
+    @field_validator("device")
+    @classmethod
+    def _can_be_used(cls, device: DeviceChoice, info: ValidationInfo) -> DeviceChoice:
+        backend: BackendChoice = info.data.get("backend", "auto")
+        if device == "cuda" and not backend.startswith(("auto", "torch")):
+            raise ValueError(
+                f"cuda, but serve.backend {backend} computes on the CPU only; set serve.device to "
+                "auto or cpu, or serve.backend to auto or one of torch."
+            )
+        if device == "cuda" and not has_cuda():
+            raise ValueError("cuda, but torch finds no NVIDIA GPU here; set auto or cpu.")
+        return device
 
 
 def load(path: Path) -> ServeParams:

@@ -149,7 +149,8 @@ class Registry:
         tokenizer = exported.tokenizer()
         if [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)] != exported.golden.ids:
             raise ExportError("its tokenizer.json does not give the golden token ids.")
-        backend = choose(exported, folder, self._params.backend, self._threads)
+        params = self._params
+        backend = choose(exported, folder, params.backend, self._threads, params.device)
         warm_up(backend, tokenizer)
         new = ServedEncoder(
             name, version, folder, int(folder.stat().st_mtime), exported, tokenizer, backend

@@ -1,4 +1,4 @@
-"""Encoders in torch: the backend that needs no export, in float32 and one thread a call.
+"""Encoders in torch: the backend that needs no export, on a CPU or a GPU.
 
 Apart from backends.py, since importing it brings torch.
 """
@@ -14,13 +14,16 @@ from pipeline.encoder.vectors import Embeddings, Ids
 from serve.encoders.exported import Embed
 
 
-def load_encoder(folder: Path) -> SentenceEncoder:
-    """An encoder as sentence-transformers reads it, on the CPU.
+_DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def load_encoder(folder: Path, device: str = "cpu") -> SentenceEncoder:
+    """An encoder as sentence-transformers reads it, in float32.
 
     Raises:
         InputError: the folder is no encoder.
     """
-    return SentenceEncoder.load(folder, "cpu", plain_pooling(folder))
+    return SentenceEncoder.load(folder, device, plain_pooling(folder))
 
 
 class Pooled(torch.nn.Module):
@@ -36,14 +39,23 @@ class Pooled(torch.nn.Module):
         return self.encoder.embed(input_ids, attention_mask)
 
 
-def open_torch(encoder: Path) -> Embed:
-    """Load an encoder's folder as a backend."""
+def open_torch(encoder: Path, precision: str, device: str) -> Embed:
+    """Load an encoder's folder as a backend.
+
+    Args:
+        encoder: the folder.
+        precision: of weights and token states: `f32`, `f16` or `bf16`.
+        device: `cpu` or `cuda`.
+
+    Raises:
+        InputError: the folder is no encoder, or the device is not there.
+    """
     torch.set_num_threads(1)  # each calling thread computes its own batch
-    model = Pooled(load_encoder(encoder))
+    model = Pooled(load_encoder(encoder, device)).to(_DTYPES[precision])
 
     @torch.inference_mode()
     def embed(ids: Ids, mask: Ids) -> Embeddings:
-        embeddings = model(torch.from_numpy(ids), torch.from_numpy(mask))
-        return np.asarray(embeddings.numpy(), np.float32)
+        embeddings = model(torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device))
+        return np.asarray(embeddings.cpu().float().numpy())
 
     return embed

@@ -4,9 +4,11 @@ Not here: the Bento that they make (test_bento.py).
 """
 
 import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
-from importlib.metadata import distribution
+from importlib.metadata import distribution, packages_distributions
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 SERVE = load(ROOT / "params.yaml")
 BENTOFILE = yaml.safe_load((ROOT / "bentofile.yaml").read_text(encoding="utf-8"))
 COMPOSE = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text(encoding="utf-8"))
+COMPOSE_GPU = yaml.safe_load((ROOT / "deploy/compose.gpu.yaml").read_text(encoding="utf-8"))
 OBJECTS = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text(encoding="utf-8")))
 BY_KIND: dict[str, Any] = {one["kind"]: one for one in OBJECTS}
 COMPOSED = COMPOSE["services"]["triad"]
@@ -107,11 +110,45 @@ class TestKubernetes:
 
 
 class TestCompose:
-    def test_it_has_the_schema_of_compose(self) -> None:
+    @pytest.mark.parametrize("content", [COMPOSE, COMPOSE_GPU], ids=["cpu", "gpu"])
+    def test_it_has_the_schema_of_compose(self, content: Any) -> None:
         pytest.importorskip("check_jsonschema", reason="check-jsonschema has the schema")
         vendored = files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
         schema = json.loads(vendored.read_text(encoding="utf-8"))
-        jsonschema.validators.validator_for(schema)(schema).validate(COMPOSE)
+        jsonschema.validators.validator_for(schema)(schema).validate(content)
+
+    def test_the_gpu_is_for_the_service(self) -> None:
+        assert set(COMPOSE_GPU["services"]) == set(COMPOSE["services"])
+
+
+GPU_IMAGE = (ROOT / "deploy/gpu.Dockerfile").read_text(encoding="utf-8")
+GPU_PACKAGES = GPU_IMAGE.partition("-c src/constraints.txt ")[2].partition("\n")[0].split()
+IMPORTED = """
+import sys
+
+sys.modules.update(dict.fromkeys({absent!r}))  # None: as if not installed
+import serve.encoders.torch_backend
+"""
+
+
+class TestGpuImage:
+    def test_constraints_are_where_the_bento_has_them(self) -> None:
+        assert "/constraints.txt" in BENTOFILE["include"]
+
+    def test_its_packages_are_pinned(self) -> None:
+        assert set(GPU_PACKAGES) <= set(pins("constraints.txt"))
+
+    @pytest.mark.verify
+    def test_they_are_what_the_backend_needs(self) -> None:
+        there = needed(GPU_PACKAGES) | set(pins("deploy/requirements.txt")) | {"triad-encoders"}
+        absent = {
+            module
+            for module, packages in packages_distributions().items()
+            if not there & {canonicalize_name(package) for package in packages}
+        }
+        assert {"bentoml", "scipy"} <= absent
+        code = IMPORTED.format(absent=absent)
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize("variables", [VARIABLES, COMPOSED["environment"]], ids=["pod", "compose"])

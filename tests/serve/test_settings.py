@@ -52,6 +52,12 @@ def test_the_service_needs_no_other_section(tmp_path: Path) -> None:
     [
         ({"backend": "int8"}, "serve.backend: expected one of 'auto', 'openvino-bf16'"),
         ({"backend": None}, "serve.backend: expected one of"),
+        ({"device": "mps"}, "serve.device: expected one of 'auto', 'cpu', 'cuda', got 'mps'"),
+        (
+            {"device": "cuda", "backend": "openvino-f32"},
+            "serve.device: cuda, but serve.backend openvino-f32 computes on the CPU only; set",
+        ),
+        ({"device": "cuda"}, "serve.device: cuda, but torch finds no NVIDIA GPU here; set auto or"),
         ({"threads": 0}, "serve.threads: 0 is out of range; it must be at least 1 (threads)"),
         ({"threads": 1.5}, "serve.threads: expected a whole number or null, got 1.5"),
         ({"threads": True}, "serve.threads: expected a whole number or null, got True"),
@@ -92,11 +98,18 @@ def test_the_service_needs_no_other_section(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_setting_is_named_with_what_is_allowed(
-    tmp_path: Path, changes: dict[str, Any], message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], message: str
 ) -> None:
+    monkeypatch.setattr("serve.settings.has_cuda", lambda: False)
     said = refused(write(tmp_path, changes))
     assert message in said
     assert ": 1 problem:" in said
+
+
+@pytest.mark.parametrize("backend", ["auto", "torch-f32", "torch-f16", "torch-bf16"])
+def test_a_gpu_is_for_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    monkeypatch.setattr("serve.settings.has_cuda", lambda: True)
+    assert load(write(tmp_path, {"device": "cuda", "backend": backend})).device == "cuda"
 
 
 @pytest.mark.parametrize(

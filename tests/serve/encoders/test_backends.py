@@ -18,9 +18,10 @@ from hypothesis import strategies as st
 
 from pipeline.encoder.vectors import Embeddings, Ids, pad
 from serve import installed
-from serve.encoders.backends import AGREEMENT, AUTOMATIC, BACKENDS, choose
+from serve.encoders.backends import AGREEMENT, BACKENDS, choose, self_test
 from serve.encoders.exported import Embed, Exported, ExportError
 from serve.encoders.golden import TEXTS
+from serve.encoders.torch_backend import open_torch
 from tests.serve.served import PROPERTY
 from tests.tiny import corpus
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tests.serve.conftest import Tiny
 
 CLOSE = 1e-5  # float32, other order of sums
+CPU, CUDA = BACKENDS["cpu"], BACKENDS["cuda"]
 NAMES = ["openvino-f32", "onnxruntime-f32", "torch-f32"]
 pieces = st.sampled_from([*corpus()[:30], *TEXTS])
 batches = st.lists(st.text(max_size=30) | pieces, min_size=1, max_size=6)
@@ -37,7 +39,7 @@ batches = st.lists(st.text(max_size=30) | pieces, min_size=1, max_size=6)
 
 @cache
 def opened(name: str, folder: Path, encoder: Path) -> tuple[Embed, Embed]:
-    return BACKENDS[name](Exported.load(folder), encoder, 2)
+    return CPU[name](Exported.load(folder), encoder, 2)
 
 
 def embed(tiny: Tiny, name: str, texts: Sequence[str], *, alone: bool = False) -> Embeddings:
@@ -156,9 +158,9 @@ def test_a_backend_that_cannot_be_used_is_passed_over_with_its_reason(
     opener: Callable[[Exported, Path, int], Embed],
     reason: str,
 ) -> None:
-    monkeypatch.setitem(BACKENDS, "openvino-bf16", absent)
-    monkeypatch.setitem(BACKENDS, "openvino-f32", opener)
-    monkeypatch.setitem(BACKENDS, "onnxruntime-f32", right)
+    monkeypatch.setitem(CPU, "openvino-bf16", absent)
+    monkeypatch.setitem(CPU, "openvino-f32", opener)
+    monkeypatch.setitem(CPU, "onnxruntime-f32", right)
     with caplog.at_level(logging.INFO, "serve.encoders.backends"):
         assert choose(bert.exported, bert.folder, "auto", 1).name == "onnxruntime-f32"
     assert "not openvino-bf16: No module named" in caplog.text
@@ -169,15 +171,71 @@ def test_a_backend_that_cannot_be_used_is_passed_over_with_its_reason(
 def test_the_first_backend_that_agrees_is_taken(
     bert: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in AUTOMATIC:
-        monkeypatch.setitem(BACKENDS, name, right)
-    for name in AUTOMATIC:
+    for name in CPU:
+        monkeypatch.setitem(CPU, name, right)
+    for name in CPU:
         assert choose(bert.exported, bert.folder, "auto", 1).name == name
-        monkeypatch.setitem(BACKENDS, name, wrong)
+        monkeypatch.setitem(CPU, name, wrong)
     with pytest.raises(ExportError) as caught:
         choose(bert.exported, bert.folder, "auto", 1)
-    assert all(f"{name}: cosine" in str(caught.value) for name in AUTOMATIC)
+    assert all(f"{name}: cosine" in str(caught.value) for name in CPU)
     assert str(caught.value).endswith(f"delete {bert.exported.folder}.")
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were one, on which torch computes right."""
+    monkeypatch.setattr("serve.encoders.backends.has_cuda", lambda: True)
+    for name in CUDA:
+        monkeypatch.setitem(CUDA, name, right)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_goes_first_in_the_shortest_precision_that_agrees(
+    bert: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(CPU, "openvino-bf16", right)
+    for name in CUDA:
+        assert choose(bert.exported, bert.folder, "auto", 1, "auto").name == f"{name}-cuda"
+        assert choose(bert.exported, bert.folder, name, 1, "cuda").name == f"{name}-cuda"
+        monkeypatch.setitem(CUDA, name, wrong)
+    assert choose(bert.exported, bert.folder, "auto", 1, "auto").name == "openvino-bf16"
+    with pytest.raises(ExportError, match=r"\(torch-f16-cuda: cosine 0\.9\d+ to torch in float32; "):
+        choose(bert.exported, bert.folder, "auto", 1, "cuda")
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("wanted", "device", "taken"),
+    [
+        ("auto", "cpu", "openvino-bf16"),
+        ("onnxruntime-f32", "auto", "onnxruntime-f32"),
+        ("torch-f32", "auto", "torch-f32-cuda"),
+        ("torch-f32", "cpu", "torch-f32"),
+    ],
+)
+def test_a_gpu_is_left_alone_where_settings_say_so(
+    bert: Tiny, monkeypatch: pytest.MonkeyPatch, wanted: str, device: str, taken: str
+) -> None:
+    for name in CPU:
+        monkeypatch.setitem(CPU, name, right)
+    assert choose(bert.exported, bert.folder, wanted, 1, device).name == taken
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_half_precision_in_torch_needs_a_gpu(
+    bert: Tiny, monkeypatch: pytest.MonkeyPatch, device: str
+) -> None:
+    monkeypatch.setattr("serve.encoders.backends.has_cuda", lambda: False)
+    with pytest.raises(ExportError, match=f"torch-f16 computes on NVIDIA .*{device} leaves none"):
+        choose(bert.exported, bert.folder, "torch-f16", 1, device)
+
+
+@pytest.mark.parametrize("precision", ["f16", "bf16"])
+def test_torch_agrees_in_half_precision(each: Tiny, precision: str) -> None:
+    """On the CPU, since the arithmetic is what is short."""
+    embed = open_torch(each.folder, precision, "cpu")
+    assert AGREEMENT <= self_test(each.exported, embed) < 1
 
 
 def test_torch_is_no_backend_where_it_is_not_installed(
