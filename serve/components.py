@@ -1,7 +1,7 @@
 """The components of an objective's gradient for a batch of sentences, asked of pipeline.objectives.
 
 torch is imported on first use: serving needs none. Everything here is slow, so it is called on a
-thread. Not here: the request (contract.py) and the route (api/components.py).
+thread. Not here: the request (contract.py) and the route (api/routes.py).
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -50,7 +50,7 @@ class Metrics:
             buckets=(0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0),
             registry=registry,
         )
-        self.tokenise_seconds = _times("triad_tokenise_seconds", "Tokenizing a slice", registry)
+        self.tokenize_seconds = _times("triad_tokenize_seconds", "Tokenizing a slice", registry)
         self.queue_seconds = _times(
             "triad_queue_seconds", "From a request's admission to its first batch", registry
         )

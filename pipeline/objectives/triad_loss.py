@@ -14,6 +14,7 @@ class TriadLoss(nn.Module):
     For unsupervised training give the same column twice, or two columns of equal sentences: each
     goes through the model by itself, so that dropout makes two views of it.
 
+        from datasets import Dataset
         from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
         from pipeline.objectives import OBJECTIVES
         from pipeline.objectives.triad_loss import TriadLoss

@@ -178,7 +178,7 @@ class Batcher:
                     turn = self._served + SHARE * PATIENCE
                     heapq.heappush(self._untokenized, (turn, next(self._numbers), job))
                     self._changed.notify()
-        self._metrics.tokenise_seconds.observe(time.perf_counter() - begun)
+        self._metrics.tokenize_seconds.observe(time.perf_counter() - begun)
 
     def _release(self, job: Job) -> None:
         """Tokenized: let its texts wait for batches, those of like length together."""

@@ -28,7 +28,7 @@ def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
         "dimensions": list(description.dimensions),
         "max_length": description.max_length,
         "pooling": description.pooling,
-        "normalized": description.normalise,
+        "normalized": description.normalize,
         "prompts": description.prompts,
         "default_prompt": description.default_prompt,
         "objective": record.get("objective"),

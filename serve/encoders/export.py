@@ -52,7 +52,7 @@ def _write(encoder: SentenceEncoder, source: Path, folder: Path) -> None:
         dimensions=declared_dimensions(source, encoder.dimension),
         max_length=int(encoder.layout.max_length or 0),
         pooling=encoder.layout.pooling,
-        normalise=encoder.layout.normalize,
+        normalize=encoder.layout.normalize,
         padding_id=int(encoder.tokenizer.pad_token_id),
         prompts=dict(encoder.layout.prompts),
         default_prompt=encoder.layout.default_prompt,

@@ -21,7 +21,7 @@ from pipeline.encoder.vectors import Embeddings, Ids
 from serve.encoders.text import TextTokenizer
 
 # Counts up when the files or their meaning change, so that older exports are made again.
-FORMAT = 2
+FORMAT = 3
 
 # Token ids and mask, both (N, L) -> pooled embeddings (N, D). May be called from several threads.
 Embed = Callable[[Ids, Ids], Embeddings]
@@ -40,7 +40,7 @@ class Description:
         dimensions: lengths to which embeddings may be cut, D included.
         max_length: tokens, special ones included, after which a text is cut.
         pooling: such as `mean`, or several together, `cls+mean`.
-        normalise: whether the encoder's own modules scale embeddings to length one.
+        normalize: whether the encoder's own modules scale embeddings to length one.
         padding_id: the id at places that the mask leaves out.
         prompts: texts that may be put before a text, by name.
         default_prompt: the name of the one that is, unless another one is asked for.
@@ -50,7 +50,7 @@ class Description:
     dimensions: tuple[int, ...]
     max_length: int
     pooling: str
-    normalise: bool
+    normalize: bool
     padding_id: int
     prompts: dict[str, str]
     default_prompt: str | None

@@ -28,12 +28,12 @@ def write(folder: Path, kinds: list[str], pooling: object, prefix: str = "models
 
 
 @pytest.mark.parametrize("pooling", get_args(Pooling))
-@pytest.mark.parametrize("normalise", [True, False])
+@pytest.mark.parametrize("normalize", [True, False])
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_what_is_written_is_read_again(
-    tmp_path: Path, pooling: Pooling, normalise: bool, lower_case: bool
+    tmp_path: Path, pooling: Pooling, normalize: bool, lower_case: bool
 ) -> None:
-    layout = Layout(pooling, 9, normalise, lower_case)
+    layout = Layout(pooling, 9, normalize, lower_case)
     layout.write(tmp_path, 32)
     assert Layout.read(tmp_path, "cls") == layout
 

@@ -93,7 +93,7 @@ def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture(scope="session")
 def unit(bert: Tiny) -> ServedEncoder:
     """The same as `bert`, with a Normalize module."""
-    description = replace(bert.exported.description, normalise=True)
+    description = replace(bert.exported.description, normalize=True)
     exported = Exported(bert.exported.folder, description)
     return replace(bert.served, id="unit", exported=exported)
 

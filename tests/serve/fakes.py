@@ -104,7 +104,7 @@ def served(
         dimensions=(WIDTH,),
         max_length=max_length,
         pooling="mean",
-        normalise=False,
+        normalize=False,
         padding_id=0,
         prompts={"query": f"{words(90)} ", "passage": f"{words(91)} "},
         default_prompt=default_prompt,

@@ -170,5 +170,5 @@ class TestMetrics:
         padded = sum(len(batch) * max(map(len, batch)) for batch in fake.batches)
         assert samples(api, "triad_batch_tokens_sum") == {(): padded}
         assert samples(api, "triad_queue_seconds_count") == {(): 1}
-        assert samples(api, "triad_tokenise_seconds_count") == {(): 1}
+        assert samples(api, "triad_tokenize_seconds_count") == {(): 1}
         assert samples(api, "triad_queue_texts") == {(): 0}

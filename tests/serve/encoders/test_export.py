@@ -50,7 +50,7 @@ def test_the_description_is_that_of_the_encoder(bert: Tiny) -> None:
     description = bert.exported.description
     assert (description.dimension, description.dimensions) == (WIDTH, (8, 16, WIDTH))
     assert (description.max_length, description.pooling) == (LONGEST, "mean")
-    assert not description.normalise
+    assert not description.normalize
 
 
 def test_the_padding_id_is_the_tokenizers(reader: Tiny) -> None:

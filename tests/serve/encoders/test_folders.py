@@ -150,7 +150,7 @@ def embeddings(encoder: ServedEncoder, prompt_name: str | None = None) -> Embedd
             return job.future.result().embeddings
 
     found = asyncio.run(main())
-    return normalize(found) if encoder.description.normalise else found
+    return normalize(found) if encoder.description.normalize else found
 
 
 def assert_equal(ours: Embeddings, theirs: Embeddings) -> None:
