@@ -128,8 +128,8 @@ def test_wrong_declared_dimensions_are_refused(
         ("[]", "holds no usable export"),
         ("{}", "holds no usable export"),
         ('{"format": 0}', "was exported by another version of Triad"),
-        ('{"format": 2, "dimensions": []}', "holds no usable export"),
-        ('{"format": 2, "dimensions": 8}', "holds no usable export"),
+        ('{"format": 3, "dimensions": []}', "holds no usable export"),
+        ('{"format": 3, "dimensions": 8}', "holds no usable export"),
     ],
 )
 def test_a_damaged_description_is_no_export(tmp_path: Path, content: str, message: str) -> None:
