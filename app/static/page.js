@@ -215,7 +215,7 @@
             pairs: ['/v1/similarity', {models, pairs: lines(pairs).map((line) => line.split('\t').slice(0, 2))}],
             matrix: ['/v1/similarity', {models, sources: lines(matrix), targets: lines(matrix)}],
             search: ['/v1/search', {model: first, query, documents: lines(corpus), top_k: results}],
-            gradient: window.triadLab?.request(),
+            gradient: window.triadLab?.requests()[0],
             training: [`/v1/models/${encodeURIComponent(first)}/training`, null],
         }[state.tab];
     }
