@@ -271,7 +271,7 @@ function build() {
     numbers: make('div', { class: 'numbers' }),
     verdicts: SIDES.map((side) => make('p', { class: `verdict-line ${side}` })),
     spoken: make('p', { class: 'spoken', 'aria-live': 'polite' }),
-    maps: make('details', { class: 'maps', open: state.maps, ontoggle: onMaps }),
+    maps: buildMaps(),
   };
   root.replaceChildren(make('section', { class: 'lab', 'aria-label': 'The gradient, taken apart' },
     make('p', { class: 'narrow' }, 'gradient = ', make('b', { class: 'chip d' }, 'dissipation'), ' × Σ ',
@@ -291,7 +291,7 @@ function build() {
         parts.gate.element, make('h2', {}, 'Pushes and pull, by angle to the anchor'),
         make('div', { class: 'fans' }, ...parts.fans), key()),
       make('div', { class: 'reading' }, make('h2', {}, 'What happens to it'), ...parts.verdicts, parts.numbers)),
-    parts.maps, ...data.sides.filter((side) => side.cut).map((side) => make('p', { class: 'told' },
+    parts.maps.element, ...data.sides.filter((side) => side.cut).map((side) => make('p', { class: 'told' },
       `${side.cut === 1 ? '1 text was' : `${side.cut} texts were`} longer than ${side.longest} tokens and cut for ${side.model}.`)),
     parts.spoken));
   root.classList.remove('stale');
@@ -355,8 +355,8 @@ function choose(anchor) {
 }
 
 function onMaps() {
-  if (state.maps === parts.maps.open) return;
-  state.maps = parts.maps.open;
+  if (state.maps === parts.maps.element.open) return;
+  state.maps = parts.maps.element.open;
   update();
 }
 
@@ -687,31 +687,58 @@ function drawNumbers() {
 const MAP = 320;
 const shares = (row) => { const total = row.reduce((all, x) => all + Math.abs(x), 0); return row.map((x) => x / total); };
 /** One scale for both maps: the square root of the share, so that small ones are seen. */
-const shade = (x) => (Number.isFinite(x) ? `color-mix(in srgb, ${x < 0 ? 'var(--attracts)' : 'var(--weight)'} ${Math.round(100 * Math.sqrt(Math.abs(x)))}%, var(--paper))` : 'transparent');
+const depth = (share) => (Number.isFinite(share) ? Math.sqrt(Math.abs(share)) : 0);
+const kind = (share) => (share < 0 ? 'attracts' : 'pushes');
 
-function drawMaps() {
-  if (!parts.maps.firstChild) {
-    parts.maps.append(make('summary', {}, `All ${data.sentences.length} × ${data.sentences.length} weights`),
-      make('p', { class: 'told' }, 'Each row is an anchor: the shares of its push. Faded rows are settled. Arrow keys move the cell, Enter chooses its anchor.'),
-      make('div', { class: 'pair' }, ...SIDES.map((side) => make('figure', { class: side }))),
-      make('p', { class: 'legend' }, ...['attracts 100 %', -1, -0.25, -0.04, 0, 0.04, 0.25, 1, 'pushes 100 %'].map((x) =>
-        (typeof x === 'string' ? make('span', {}, x) : make('i', { style: `background:${shade(x)}` })))),
-      make('p', { class: 'readout', 'aria-live': 'polite' }));
-    parts.maps.querySelectorAll('figure').forEach((figure) => figure.append(
-      make('figcaption', {}), make('svg', { viewBox: `0 0 ${MAP} ${MAP}`, tabindex: 0, role: 'application', onkeydown: onMapKey })));
-  }
-  if (!state.maps) return;
+/** The cells of both maps, which are made once for a batch; drawMaps colours them. */
+function buildMaps() {
   const count = data.sentences.length;
   const size = MAP / count;
-  parts.maps.querySelectorAll('figure').forEach((figure, place) => {
+  const place = (event) => event.target.dataset.cell?.split(',').map(Number);
+  const maps = SIDES.map((side) => {
+    const rows = data.sentences.map((_, i) => make('g', {}, ...data.sentences.map((__, j) => make('rect', {
+      x: j * size, y: i * size, width: size - 1, height: size - 1, 'data-cell': `${i},${j}`,
+    }))));
+    const anchor = make('rect', { class: 'anchor-row', x: 0.5, width: MAP - 1, height: size - 1 });
+    const here = make('rect', { class: 'cell', width: size - 1, height: size - 1 });
+    const caption = make('figcaption');
+    const map = make('svg', {
+      viewBox: `0 0 ${MAP} ${MAP}`, tabindex: 0, role: 'application', onkeydown: onMapKey,
+      onpointerover: (event) => { const at = place(event); if (at) readout(at); },
+      onclick: (event) => { const at = place(event); if (at) choose(at[0]); },
+    }, ...rows, anchor, here);
+    return { figure: make('figure', { class: side }, caption, map), caption, map, rows, anchor, here };
+  });
+  const legend = [-1, -0.25, -0.04, 0, 0.04, 0.25, 1].map((x) =>
+    make('i', { class: kind(x), style: `--depth:${depth(x)}` }));
+  const said = make('p', { class: 'readout', 'aria-live': 'polite' });
+  const element = make('details', { class: 'maps', open: state.maps, ontoggle: onMaps },
+    make('summary', {}, `All ${count} × ${count} weights`),
+    make('p', { class: 'told' }, 'Each row is an anchor: the shares of its push. Faded rows are settled. Arrow keys move the cell, Enter chooses its anchor.'),
+    make('div', { class: 'pair' }, ...maps.map((one) => one.figure)),
+    make('p', { class: 'legend' }, make('span', {}, 'attracts 100 %'), ...legend, make('span', {}, 'pushes 100 %')),
+    said);
+  return { element, maps, said, size };
+}
+
+function drawMaps() {
+  if (!state.maps) return;
+  const { maps, size } = parts.maps;
+  maps.forEach(({ caption, map, rows, anchor, here }, place) => {
     const result = results[place];
-    figure.firstChild.textContent = `${LETTERS[place]} ${state.sides[place].objective}`;
-    figure.lastChild.setAttribute('aria-label', `Weights of ${state.sides[place].objective}, ${count} by ${count}; arrow keys move the cell`);
-    figure.lastChild.replaceChildren(...result.weight.flatMap((row, i) => shares(row).map((x, j) => make('rect', {
-      x: j * size, y: i * size, width: size - 1, height: size - 1, opacity: isOpen(result, i) ? 1 : 0.25,
-      style: `fill:${i === j ? 'transparent' : shade(x)}`, onpointerenter: () => readout([i, j]), onclick: () => choose(i),
-    }))), make('rect', { class: 'anchor-row', x: 0.5, y: state.anchor * size, width: MAP - 1, height: size - 1 }),
-    make('rect', { class: 'cell', x: cell[1] * size, y: cell[0] * size, width: size - 1, height: size - 1 }));
+    const { objective } = state.sides[place];
+    caption.textContent = `${LETTERS[place]} ${objective}`;
+    map.setAttribute('aria-label', `Weights of ${objective}, ${rows.length} by ${rows.length}; arrow keys move the cell`);
+    rows.forEach((row, i) => {
+      row.setAttribute('opacity', isOpen(result, i) ? 1 : 0.25);
+      shares(result.weight[i]).forEach((share, j) => {
+        row.children[j].setAttribute('class', kind(share));
+        row.children[j].setAttribute('fill-opacity', i === j ? 0 : depth(share).toFixed(3));
+      });
+    });
+    anchor.setAttribute('y', state.anchor * size);
+    here.setAttribute('x', cell[1] * size);
+    here.setAttribute('y', cell[0] * size);
   });
   readout(cell);
 }
@@ -728,5 +755,5 @@ const onMapKey = (event) => {
 function readout([i, j]) {
   const told = i === j ? 'an anchor does not push itself'
     : results.map((result, place) => `${LETTERS[place]} ${percent(shares(result.weight[i])[j])}${isOpen(result, i) ? '' : ' (settled)'}`).join(', ');
-  parts.maps.querySelector('.readout').textContent = `“${short(data.sentences[i])}” on “${short(data.sentences[j])}”: ${told}.`;
+  parts.maps.said.textContent = `“${short(data.sentences[i])}” on “${short(data.sentences[j])}”: ${told}.`;
 }

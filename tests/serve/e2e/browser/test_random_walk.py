@@ -1,9 +1,14 @@
-"""Somebody clicks and types nonsense: nothing breaks. `make verify`: for an hour."""
+"""Somebody clicks and types nonsense: nothing breaks. `make verify`: for an hour.
+
+WALK_MINUTES changes the hour, WALK_SEED repeats a walk, as far as the service's pace allows.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +22,9 @@ if TYPE_CHECKING:
 
     from tests.serve.e2e.process import Server
 
+LONG = float(os.environ.get("WALK_MINUTES", "60"))
+TOLD = 25  # of the last actions, where something broke
+PAUSE = 500  # milliseconds that an action may take
 TEXTS = (
     "",
     " ",
@@ -25,59 +33,91 @@ TEXTS = (
     "<img src=x onerror=alert(1)>",
     "%{x} $y$ \\u0000",
     "-1",
+    "0.5",
+    "1e-300",
     "1e999",
     "\u4e2d\u6587",
     "word " * 500,
     'a "quoted", cell\nb,c,3',
     "#tab=search&a=b",
 )
+KEYS = ("Tab", "Enter", "ArrowRight", "ArrowLeft", "ArrowDown", "Home", "PageUp", "Escape")
 # Files are asked for by a dialogue of the browser, which is not the page's.
-CLICKABLE = "button:visible:not(#pairs-file button):not([id^=component]), summary:visible"
-WRITABLE = "textarea:visible, input[type=text]:visible, input[type=number]:visible"
+PLACES = {
+    "click": "button:visible:not(#pairs-file button):not([id^=component]), summary:visible, "
+    "#lab .sentence:visible, #lab .fans g:visible, #lab .maps rect:visible",
+    "type": "textarea:visible, input[type=text]:visible, input[type=number]:visible",
+    "slide": "input[type=range]:visible",
+    "choose": "select:visible",
+}
+KINDS = ("click", "click", "click", "type", "slide", "choose", "key", "history")
 
 
-def wander(page: Page, chance: random.Random) -> None:
-    """One action, of which some are impossible; the page says so by itself."""
-    kind = chance.choice(["click", "click", "type", "key", "back"])
-    if kind == "back":
-        page.evaluate(f"history.{chance.choice(['back', 'forward'])}()")
-        return
+def wander(page: Page, chance: random.Random) -> str:
+    """One action, in words; some are impossible, and the page says so by itself."""
+    kind = chance.choice(KINDS)
+    if kind == "history":
+        way = chance.choice(("back", "forward"))
+        page.evaluate(f"history.{way}()")
+        return way
     if kind == "key":
-        page.keyboard.press(chance.choice(["Tab", "Enter", "ArrowRight", "ArrowDown", "Escape"]))
-        return
-    places = page.locator(CLICKABLE if kind == "click" else WRITABLE)
+        key = chance.choice(KEYS)
+        page.keyboard.press(key)
+        return f"press {key}"
+    places = page.locator(PLACES[kind])
     count = places.count()
     if not count:
-        return
+        return f"nothing to {kind}"
     place = places.nth(chance.randrange(count))
+    amount, text = chance.random(), chance.choice(TEXTS)
     try:
+        said = str(place.evaluate("one => one.outerHTML.slice(0, 120)", timeout=PAUSE))
         if kind == "click":
-            place.click(timeout=500)
+            place.click(timeout=PAUSE)
+        elif kind == "type":
+            place.fill(text, timeout=PAUSE)
+            said += f" {text[:40]!r}"
+        elif kind == "slide":
+            place.evaluate(
+                """(one, amount) => {
+                    one.value = +one.min + amount * (one.max - one.min);
+                    one.dispatchEvent(new Event('input', {bubbles: true}));
+                }""",
+                amount,
+            )
+            said += f" {amount:.2f}"
         else:
-            place.fill(chance.choice(TEXTS), timeout=500)
-    except Error:  # it went away or is covered, as for anybody who is quick
-        return
+            options = place.locator("option")
+            place.select_option(index=int(amount * options.count()), timeout=PAUSE)
+            said += f" {amount:.2f}"
+    except Error as error:  # it went away or is covered, as for anybody who is quick
+        return f"{kind} in vain: {str(error).splitlines()[0]}"
+    return f"{kind} {said}"
 
 
-@pytest.mark.parametrize("seconds", [20, pytest.param(3600, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("minutes", [1.0, pytest.param(LONG, marks=pytest.mark.verify)])
 def test_nothing_breaks_under_clicks_and_nonsense(
-    browser: Browser, server: Server, seconds: int
+    browser: Browser, server: Server, minutes: float
 ) -> None:
-    chance = random.Random(seconds)
-    refused: list[str] = []
+    seed = int(os.environ.get("WALK_SEED") or random.SystemRandom().randrange(10**6))
+    chance = random.Random(seed)
+    actions: deque[str] = deque(maxlen=TOLD)
     with visiting(browser) as visit:
         page = visit.open(load_page(server))
         page.on(
             "response",
             lambda answer: (
-                refused.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+                visit.problems.append(f"{answer.status} {answer.url}")
+                if answer.status >= 400
+                else None
             ),
         )
         address = page.url
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            wander(page, chance)
+        end = time.monotonic() + 60 * minutes
+        while time.monotonic() < end and not visit.problems:
+            actions.append(wander(page, chance))
             if not page.url.startswith(address):  # a link, or too far back
                 page.goto(address)
-        assert not refused, "\n".join(refused)
-        assert not visit.problems, "\n".join(visit.problems)
+        page.wait_for_timeout(PAUSE)  # what the last action brought about
+        told = [*visit.problems, f"WALK_SEED={seed}; the last actions:", *actions]
+        assert not visit.problems, "\n".join(told)
