@@ -95,9 +95,11 @@
             byId(`view-${one}`)?.classList.toggle('shown', one === name);
         }
         if (focus) byId(`tab-${name}`).focus();
-        byId(`tab-${name}`).scrollIntoView({block: 'nearest', inline: 'nearest'});
         window.dispatchEvent(new Event('resize'));
-        if (!quiet) note();
+        if (!quiet) {
+            byId(`tab-${name}`).scrollIntoView({block: 'nearest', inline: 'nearest'});
+            note();
+        }
         refresh();
     }
 

@@ -45,6 +45,13 @@ def test_a_link_shows_the_view_that_it_was_made_of(browser: Browser, server: Ser
         expect(page.locator("#b textarea")).to_have_value(view["b"])
 
 
+def test_a_page_that_opens_begins_with_the_story(browser: Browser, server: Server) -> None:
+    with visiting(browser) as visit:
+        page = visit.open(load_page(server))
+        expect(page.locator("#pair-result .cosine")).to_have_count(2)
+        assert page.evaluate("window.scrollY") == 0
+
+
 def test_a_link_opens_the_panel_that_was_shown(browser: Browser, server: Server) -> None:
     with visiting(browser) as visit:
         page = visit.page
