@@ -73,7 +73,8 @@
         const panel = panels[name];
         byId(`view-${name}`)?.classList.toggle('stale', panel.started >= 0 && panel.edits !== panel.started);
     }
-    const fresh = (name) => panels[name].started === panels[name].edits && !byId(`view-${name}`)?.querySelector('.result .alert');
+    // A view whose last request failed is asked for again when it is chosen, or the service is back.
+    const fresh = (name) => panels[name].started === panels[name].edits && !byId(`view-${name}`)?.querySelector('.notice .alert');
     function edited(name) {
         panels[name].edits += 1;
         paint(name);
