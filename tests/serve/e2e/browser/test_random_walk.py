@@ -55,44 +55,46 @@ KINDS = ("click", "click", "click", "type", "slide", "choose", "key", "history")
 
 def wander(page: Page, chance: random.Random) -> str:
     """One action, in words; some are impossible, and the page says so by itself."""
-    kind = chance.choice(KINDS)
+    kind, text = chance.choice(KINDS), chance.choice(TEXTS)
+    try:
+        return f"{kind} {act(page, kind, chance.random(), chance.random(), text)}"
+    except Error as error:  # a place went away or is covered, as for anybody who is quick
+        return f"{kind} in vain: {error.message.splitlines()[0]}"
+
+
+def act(page: Page, kind: str, part: float, amount: float, text: str) -> str:
+    """What was acted on: `part`, of one, chooses among what there is, `amount` how far it goes."""
     if kind == "history":
-        way = chance.choice(("back", "forward"))
+        way = "back" if part < 0.6 else "forward"
         page.evaluate(f"history.{way}()")
         return way
     if kind == "key":
-        key = chance.choice(KEYS)
+        key = KEYS[int(part * len(KEYS))]
         page.keyboard.press(key)
-        return f"press {key}"
+        return key
     places = page.locator(PLACES[kind])
     count = places.count()
     if not count:
-        return f"nothing to {kind}"
-    place = places.nth(chance.randrange(count))
-    amount, text = chance.random(), chance.choice(TEXTS)
-    try:
-        said = str(place.evaluate("one => one.outerHTML.slice(0, 120)", timeout=PAUSE))
-        if kind == "click":
-            place.click(timeout=PAUSE)
-        elif kind == "type":
-            place.fill(text, timeout=PAUSE)
-            said += f" {text[:40]!r}"
-        elif kind == "slide":
-            place.evaluate(
-                """(one, amount) => {
-                    one.value = +one.min + amount * (one.max - one.min);
-                    one.dispatchEvent(new Event('input', {bubbles: true}));
-                }""",
-                amount,
-            )
-            said += f" {amount:.2f}"
-        else:
-            options = place.locator("option")
-            place.select_option(index=int(amount * options.count()), timeout=PAUSE)
-            said += f" {amount:.2f}"
-    except Error as error:  # it went away or is covered, as for anybody who is quick
-        return f"{kind} in vain: {str(error).splitlines()[0]}"
-    return f"{kind} {said}"
+        return "nothing"
+    place = places.nth(int(part * count))
+    said = str(place.evaluate("one => one.outerHTML.slice(0, 120)", timeout=PAUSE))
+    if kind == "click":
+        place.click(timeout=PAUSE)
+        return said
+    if kind == "type":
+        place.fill(text, timeout=PAUSE)
+        return f"{said} {text[:40]!r}"
+    value = place.evaluate(
+        """(one, [kind, amount]) => {
+            if (kind === 'slide') one.value = +one.min + amount * (one.max - one.min);
+            else one.selectedIndex = Math.floor(amount * one.length);
+            one.dispatchEvent(new Event(kind === 'slide' ? 'input' : 'change', {bubbles: true}));
+            return one.value;
+        }""",
+        [kind, amount],
+        timeout=PAUSE,
+    )
+    return f"{said} to {value}"
 
 
 @pytest.mark.parametrize("minutes", [1.0, pytest.param(LONG, marks=pytest.mark.verify)])
