@@ -403,7 +403,7 @@ function answered(place) {
     lead: data.sentences.map((_, i) => lead(views, i)) };
 }
 
-function askService() {
+function askLater() {
   window.clearTimeout(timer);
   timer = window.setTimeout(() => {
     const losses = [0, 1].filter((place) => foreign(state.sides[place].objective)).map(question);
@@ -420,7 +420,7 @@ function draw() {
   drawAblation();
   const complete = compute();
   root.classList.toggle('stale', !complete);
-  if (!complete) return askService();
+  if (!complete) return askLater();
   const { settings, size, sides } = state;
   drawn = structuredClone({ settings, size, sides });
   drawList();
