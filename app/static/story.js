@@ -72,7 +72,7 @@
         return `<p class="what">${told}</p>` + tag('svg', {viewBox: `0 0 ${WIDTH} 76`, role: 'img', 'aria-label': told}, body) +
             '<p class="what">Cosine of 24 pairs that mean the same, less that of all others. ' +
             `In this the two end nearly equal (${SIDES.map((side) => gaps[side].at(-1).toFixed(2)).join(' and ')}): ` +
-            'what falls on the left is the order of all graded pairs.</p>' +
+            'what VICReg loses is the order of all graded pairs.</p>' +
             lines({steps: probes[0].step, series: gaps, range: [low, high], ticks: [low, high], form: (x) => x.toFixed(2),
                 name: 'How far such pairs stand out', height: 130});
     }
