@@ -100,8 +100,8 @@ def test_a_loss_of_others_is_taken_apart_by_the_service(page: Page, server: Serv
     expect(line).to_contain_text("B siglip pushes this anchor with ")
     expect(page.locator("#lab .choice.second")).to_contain_text("computed by the service")
     expect(page.locator("#lab .choice.first")).not_to_contain_text("service")
-    expect(slider).to_be_visible()
     page.get_by_label("Objective A", exact=True).select_option("vicreg")
+    expect(slider).to_be_hidden()
     page.locator("#lab .sentence").first.click()
     batch = page.evaluate("window.triadLab.state().batch")
     del batch["positives"]
@@ -112,6 +112,7 @@ def test_a_loss_of_others_is_taken_apart_by_the_service(page: Page, server: Serv
     page.get_by_role("button", name="+ gate and ratio").click()
     expect(line).to_contain_text("B siglip_repaired ")
     expect(ratio).to_have_text("1.50")
+    expect(slider).to_be_visible()
     page.locator("#lab-ratio").fill("2")
     expect(ratio).to_have_text("2.00")
 
