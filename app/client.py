@@ -124,6 +124,12 @@ class Client:
         """The comparison table; None before there is one."""
         return self._send_or_none("/v1/results", "no_results", key)
 
+    def losses(self, key: str = "") -> list[Card]:
+        """The losses of others that the service takes apart, with their hyperparameters."""
+        answer = self._send("GET", "/v1/objectives", None, key)
+        with self._understood():
+            return [card for card in answer["data"] if card["loss"] is not None]
+
     def pairs(
         self, models: Sequence[str], pairs: Sequence[tuple[str, str]], key: str = ""
     ) -> dict[str, Similarities]:
@@ -174,21 +180,34 @@ class Client:
         key: str = "",
     ) -> BothViews:
         """The embeddings of a batch: two dropout views of the anchors where no positives are."""
-        body = {
-            "model": model,
-            "anchors": list(anchors),
-            "positives": None if positives is None else list(positives),
-            "seed": seed,
-            "objective": "info_nce",  # any: only the embeddings of the answer are used
-            "embeddings": True,
-        }
-        answer = self._send("POST", "/v1/components", body, key)
+        # Any objective: only the embeddings of the answer are used.
+        asked = {"objective": "info_nce", "embeddings": True}
+        answer = self.components(model, anchors, positives, seed, asked, key)
         with self._understood():
             given = answer["embeddings"]
             anchor, positive = (np.array(given[one], np.float32) for one in ("anchor", "positive"))
             _check(anchor.shape == positive.shape and anchor.ndim == 2)
             _check(len(anchor) == len(anchors) and bool(np.isfinite([anchor, positive]).all()))
             return BothViews(anchor, positive, tuple(map(str, answer["truncated"])))
+
+    def components(
+        self,
+        model: str,
+        anchors: Sequence[str],
+        positives: Sequence[str] | None,
+        seed: int,
+        asked: Mapping[str, Any],
+        key: str = "",
+    ) -> dict[str, Any]:
+        """What /v1/components answers for a batch; `asked` is the rest of the request."""
+        body = {
+            "model": model,
+            "anchors": list(anchors),
+            "positives": None if positives is None else list(positives),
+            "seed": seed,
+            **asked,
+        }
+        return self._send("POST", "/v1/components", body, key)
 
     def unknown(self, model: str, texts: Sequence[str], key: str = "") -> tuple[int, int]:
         """How many tokens of texts an encoder does not know, and how many they have."""

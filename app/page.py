@@ -4,6 +4,7 @@ What the page keeps in the address, what is stale and which panel is shown is st
 here: what a panel does (tabs/), the look (theme.py).
 """
 
+import html
 import json
 import os
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def create_app(api_url: str, root_path: str = "", public_url: str = "") -> fasta
     app.mount("/demo/lab", StaticFiles(directory=STATIC))
     gr.mount_gradio_app(
         app,
-        create_page(Client(api_url)),
+        create_page(Client(api_url), public_url or ".."),
         path="/demo",
         root_path=root_path or None,
         footer_links=[],
@@ -94,15 +95,15 @@ def _head(public_url: str) -> str:
     )
 
 
-def create_page(api: Client) -> gr.Blocks:
-    """The page for a service."""
+def create_page(api: Client, public_url: str) -> gr.Blocks:
+    """The page for a service; `public_url` is where a visitor's browser finds that."""
     page: gr.Blocks
     with gr.Blocks(
         title=TITLE,
         analytics_enabled=False,
         delete_cache=(_KEEP, _KEEP),
     ) as page:
-        gr.HTML(_INTRODUCTION, elem_id="intro")
+        gr.HTML(_INTRODUCTION.format(html.escape(public_url.rstrip("/"))), elem_id="intro")
         gr.HTML(story.render())
         gr.HTML("<h2>Lab: two encoders side by side</h2>")
         status = gr.HTML(elem_id="status")
@@ -240,8 +241,8 @@ _INTRODUCTION = """
 <h1>Triad</h1>
 <nav aria-label="Elsewhere">
 <span>Li, Zhang &amp; Nie, ACL 2024: A Unified Paradigm for Gradient</span>
-<a href="../docs">API</a>
-<a href="../openapi.json">OpenAPI</a>
+<a href="{0}/docs">Try the API</a>
+<a href="{0}/openapi.json">OpenAPI</a>
 </nav>
 """
 
@@ -257,7 +258,7 @@ def _navigation() -> str:
         for kind, title in (
             ("link", "Copy link"),
             ("curl", "Copy as curl"),
-            ("python", "Copy as Python"),
+            ("Python", "Copy as Python"),
         )
     )
     return (

@@ -1,17 +1,19 @@
 // The gradient view: a batch, one anchor of it, and what two objectives do to that anchor.
 //
 // `mount` builds the view, `receive` gives it embeddings; then every change is computed and drawn
-// here. window.triadLab.state() is what a link needs, restore(state) shows it again, and the event
-// `triad-lab-ready` tells that both are there, `triad-lab-change` tells of changes. The maths is objectives.js, the look lab.css.
+// here, but for losses of others, which the service takes apart (`connect`, `receiveLosses`).
+// window.triadLab.state() is what a link needs, restore(state) shows it again, and the event
+// `triad-lab-ready` tells that both are there, `triad-lab-change` tells of changes. The maths is
+// objectives.js, the look lab.css.
 
-import { OBJECTIVES, RANGES, makeBatch, takeApart } from './objectives.js';
+import { OBJECTIVES, RANGES, lead, makeBatch, takeApart } from './objectives.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 const LETTERS = ['A', 'B'];
 const SIDES = ['first', 'second'];
 const FAMILIES = { mhe: 'MHE', mhs: 'MHS', barlow_twins: 'Barlow Twins', vicreg: 'VICReg' };
 const STEPS = [['', 'as '], ['_dissipation', '+ dissipation'],
-  ['_dissipation_weight', '+ weight'], ['_modified', '+ ratio']];
+  ['_dissipation_weight', '+ weight'], ['_modified', '+ ratio'], ['_repaired', '+ gate and ratio']];
 // Of each term: its setting, what that is, and the slider's least, most and step.
 const TERMS = [
   ['dissipation', 'margin', 'margin m', 0, 1, 0.01, 'when to stop'],
@@ -20,13 +22,17 @@ const TERMS = [
 ];
 const SIZE = ['step size', 0.01, 1, 0.01];
 const MOST_SIZE = 10;
+const PAUSE = 200; // milliseconds without a change before the service is asked
 const OPEN_MARGIN = 0.3; // the lead from which an anchor without a gate counts as "still pushed"
 
 const state = {
   anchor: 0, size: 0.1, settings: {}, maps: false,
   sides: [{ objective: '', of: 0 }, { objective: '', of: 1 }],
 };
-let root, ask, data, parts, results, frame = 0, wanted = null, cell = [0, 1], dragging = false;
+const REPAIR = 'repair.';
+let root, ask, askLosses, data, parts, results, frame = 0, wanted = null, cell = [0, 1], dragging = false;
+// Answers about losses of others by what was asked, and the last state that was drawn.
+let answers = new Map(), drawn = null, timer = 0;
 
 function make(tag, attributes = {}, ...children) {
   const svg = ['svg', 'g', 'line', 'circle', 'path', 'rect', 'text', 'title'].includes(tag);
@@ -51,22 +57,37 @@ export function mount(element, askService) {
   if (!document.querySelector(`link[href="${look}"]`)) {
     document.head.append(make('link', { rel: 'stylesheet', href: look }));
   }
-  window.triadLab = { state: getState, restore, request, settled: () => root?.classList.remove('stale') };
+  window.triadLab = { state: getState, restore, requests, settled: () => root?.classList.remove('stale') };
   if (data) build();
   window.dispatchEvent(new CustomEvent('triad-lab-ready'));
+}
+
+/** `askService` sends what is asked of losses of others. */
+export function connect(askService) {
+  askLosses = askService;
+}
+
+/** Take the pieces of losses of others; nothing where the service refused: then the last state stays. */
+export function receiveLosses(answer) {
+  if (answer?.losses || !data) return; // what was asked itself
+  if (answer?.found) answer.found.forEach(({ key, ...pieces }) => answers.set(key, pieces));
+  else if (drawn) Object.assign(state, structuredClone(drawn));
+  else return reset();
+  update();
 }
 
 /** Take the embeddings of a batch by both encoders. */
 export function receive(answer) {
   const before = data;
+  [answers, drawn] = [new Map(), null];
   data = { ...answer, batches: answer.sides.map((side) => {
     const [anchor, positive] = [side.anchor, side.positive].map((packed) =>
       unpack(packed, answer.sentences.length));
     return makeBatch(anchor, positive);
   }) };
   state.sides.forEach((side, place) => {
-    if (before?.sides[place].model !== answer.sides[place].model || !side.objective) {
-      side.objective = answer.sides[place].objective in OBJECTIVES ? answer.sides[place].objective : 'info_nce';
+    if (before?.sides[place].model !== answer.sides[place].model || !known(side.objective)) {
+      side.objective = ownObjective(place);
       state.settings = {};
     }
   });
@@ -82,7 +103,7 @@ export function receive(answer) {
 
 /** The anchor to begin with: of those that one side moves and the other leaves alone, the farthest ahead. */
 function telling() {
-  compute();
+  if (!compute()) return 0;
   const [first, second] = results;
   const apart = first.lead.map((lead, i) => ((first.dissipation[i] > 0) === (second.dissipation[i] > 0) ? -1 : lead));
   return Math.max(apart.indexOf(Math.max(...apart)), 0);
@@ -103,12 +124,15 @@ function getState() {
   return structuredClone({ anchor, size, settings, maps, sides, batch });
 }
 
-/** What asks the service for encoder A's components on this batch: path and body. */
-function request() {
-  if (!data) return null;
+/** What asks the service for the components that are drawn, a path and a body for each side. */
+function requests() {
+  if (!data) return [];
   const { sentences, positives, seed, sides } = data;
   const given = positives ? { positives } : {};
-  return ['/v1/components', { model: sides[0].model, anchors: sentences, ...given, seed }];
+  return state.sides.map(({ objective, of }, place) => ['/v1/components', {
+    model: sides[of].model, anchors: sentences, ...given, seed,
+    objective, hyperparameters: changes(place), step: state.size,
+  }]);
 }
 
 function restore(given) {
@@ -137,7 +161,7 @@ function adopt(given) {
     if (name in RANGES && allowed(name, value)) state.settings[name] = value;
   }
   (given.sides ?? []).slice(0, 2).forEach((side, place) => {
-    if (side?.objective in OBJECTIVES) state.sides[place].objective = side.objective;
+    if (known(side?.objective)) state.sides[place].objective = side.objective;
     if (whole(side?.of, 1)) state.sides[place].of = side.of;
   });
 }
@@ -154,15 +178,35 @@ function allowed(name, value) {
   return Number.isFinite(value) && (closed ? value >= least : value > least) && value <= most;
 }
 
-/** An objective's settings: the encoder's own where it was trained by it, else the paper's. */
+/** The card of a loss of others; undefined for an objective of ours. */
+const foreign = (name) => data.losses.find((loss) => loss.id === name);
+const known = (name) => name in OBJECTIVES || Boolean(foreign(name));
+const ownObjective = (place) => {
+  const { objective } = data.sides[place];
+  return known(objective) ? objective : 'info_nce';
+};
+
+/** An objective's settings: the encoder's own where it was trained by it, else the paper's or the service's. */
 function settingsOf(place) {
   const { objective } = state.sides[place];
   const own = data.sides.find((side) => side.objective === objective)?.settings ?? {};
-  const all = { ...OBJECTIVES[objective].settings, ...own };
+  const all = foreign(objective) ? foreignSettings(objective) : { ...OBJECTIVES[objective].settings, ...own };
   for (const name of Object.keys(RANGES)) {
     if (name in all && name in state.settings) all[name] = state.settings[name];
   }
   return all;
+}
+
+/** Of a loss of others, with those of its repair under their usual names. */
+const foreignSettings = (name) => Object.fromEntries(Object.entries(foreign(name).hyperparameters)
+  .filter(([, value]) => value !== null).map(([key, value]) => [key.replace(REPAIR, ''), value]));
+
+/** What the sliders say of an objective, as /v1/components names it. */
+function changes(place) {
+  const repairs = foreign(state.sides[place].objective)?.hyperparameters ?? {};
+  const own = Object.entries(settingsOf(place)).filter(([name]) => name in RANGES);
+  return Object.fromEntries(own.map(([name, value]) =>
+    [(repairs[REPAIR + name] ?? null) === null ? name : REPAIR + name, value]));
 }
 
 /** The value that a slider shows: the second objective's, or the first's; undefined without any. */
@@ -199,20 +243,20 @@ function control(label, low, high, step, name) {
     onblur: () => { parts.problem.hidden = true; update(); },
   });
   const show = (value) => {
-    range.disabled = number.disabled = value === undefined;
+    row.style.visibility = value === undefined ? 'hidden' : ''; // no objective on screen has it
     if (document.activeElement !== range) range.value = value ?? low;
-    if (document.activeElement !== number) number.value = value === undefined ? '–' : String(+value.toPrecision(6));
+    if (document.activeElement !== number) number.value = String(+(value ?? low).toPrecision(6));
   };
-  return { show, parts: [make('span', { class: 'setting' }, label), make('span', { class: 'row' }, range, number)] };
+  const row = make('span', { class: 'control' }, make('span', { class: 'setting' }, label), range, number);
+  return { show, row };
 }
 
 function build() {
-  state.sides.forEach((side) => { if (!(side.objective in OBJECTIVES)) side.objective = 'info_nce'; });
   const controls = Object.fromEntries(TERMS.map(([, name, label, low, high, step]) =>
     [name, control(label, low, high, step, name)]));
   controls.size = control(...SIZE, 'size');
   const term = ([name, setting, , , , , role]) => make('span', { class: `term ${name}` },
-    make('b', { class: 'chip' }, name), make('small', {}, role), ...controls[setting].parts);
+    make('b', { class: 'chip' }, name), make('small', {}, role), controls[setting].row);
   const sign = (text) => make('span', { class: 'sign' }, text);
   parts = {
     controls,
@@ -227,7 +271,7 @@ function build() {
     numbers: make('div', { class: 'numbers' }),
     verdicts: SIDES.map((side) => make('p', { class: `verdict-line ${side}` })),
     spoken: make('p', { class: 'spoken', 'aria-live': 'polite' }),
-    maps: make('details', { class: 'maps', open: state.maps, ontoggle: onMaps }),
+    maps: buildMaps(),
   };
   root.replaceChildren(make('section', { class: 'lab', 'aria-label': 'The gradient, taken apart' },
     make('p', { class: 'narrow' }, 'gradient = ', make('b', { class: 'chip d' }, 'dissipation'), ' × Σ ',
@@ -237,7 +281,7 @@ function build() {
         sign('gradient ='), term(TERMS[0]), sign('× Σ'), term(TERMS[1]), sign('( negative −'),
         term(TERMS[2]), sign('× positive )'),
         make('span', { class: 'term size' }, make('b', { class: 'chip plain' }, 'one step'),
-          make('small', {}, 'against it'), ...controls.size.parts)),
+          make('small', {}, 'against it'), controls.size.row)),
       parts.problem),
     make('div', { class: 'choices' }, ...parts.choices.map((one) => one.element)),
     parts.ablation,
@@ -247,7 +291,7 @@ function build() {
         parts.gate.element, make('h2', {}, 'Pushes and pull, by angle to the anchor'),
         make('div', { class: 'fans' }, ...parts.fans), key()),
       make('div', { class: 'reading' }, make('h2', {}, 'What happens to it'), ...parts.verdicts, parts.numbers)),
-    parts.maps, ...data.sides.filter((side) => side.cut).map((side) => make('p', { class: 'told' },
+    parts.maps.element, ...data.sides.filter((side) => side.cut).map((side) => make('p', { class: 'told' },
       `${side.cut === 1 ? '1 text was' : `${side.cut} texts were`} longer than ${side.longest} tokens and cut for ${side.model}.`)),
     parts.spoken));
   root.classList.remove('stale');
@@ -258,14 +302,22 @@ function choice(place) {
   const objective = make('select', {
     'aria-label': `Objective ${LETTERS[place]}`,
     onchange: () => { state.sides[place].objective = objective.value; update(); },
-  }, ...Object.keys(OBJECTIVES).map((name) => make('option', { value: name }, name)));
+  }, ...[['of Triad', Object.keys(OBJECTIVES)], ['of other libraries', data.losses.map((loss) => loss.id)]]
+    .filter(([, names]) => names.length).map(([label, names]) =>
+      make('optgroup', { label }, ...names.map((name) => make('option', { value: name }, name)))));
   const of = make('select', {
     'aria-label': `Embeddings for objective ${LETTERS[place]}`,
     onchange: () => { state.sides[place].of = Number(of.value); update(); },
   }, ...data.sides.map((side, index) => make('option', { value: index }, side.model)));
+  const source = make('small', { class: 'source', role: 'status' });
   const element = make('p', { class: `choice ${SIDES[place]}` },
-    make('b', {}, LETTERS[place]), ' ', objective, ' at the embeddings of ', of);
-  return { element, show: () => { objective.value = state.sides[place].objective; of.value = state.sides[place].of; } };
+    make('b', {}, LETTERS[place]), ' ', objective, ' at the embeddings of ', of, source);
+  return { element, show: () => {
+    objective.value = state.sides[place].objective;
+    of.value = state.sides[place].of;
+    source.textContent = !foreign(state.sides[place].objective) ? ''
+      : answered(place) ? 'computed by the service' : 'the service computes it; the first time takes seconds';
+  } };
 }
 
 function editor() {
@@ -303,8 +355,8 @@ function choose(anchor) {
 }
 
 function onMaps() {
-  if (state.maps === parts.maps.open) return;
-  state.maps = parts.maps.open;
+  if (state.maps === parts.maps.element.open) return;
+  state.maps = parts.maps.element.open;
   update();
 }
 
@@ -318,17 +370,59 @@ function update() {
   });
 }
 
+/** Fill `results`; false where the service has to be asked first. */
 function compute() {
-  results = state.sides.map((side, place) =>
-    takeApart(side.objective, settingsOf(place), data.batches[side.of], state.size));
+  const found = state.sides.map((side, place) => (foreign(side.objective) ? answered(place)
+    : takeApart(side.objective, settingsOf(place), data.batches[side.of], state.size)));
+  if (!found.every(Boolean)) return false;
+  results = found.map((result) => ({ kept: result.dissipation, ...result }));
+  return true;
+}
+
+/** What is asked of a loss of others. */
+function question(place) {
+  const { objective, of } = state.sides[place];
+  const asked = { objective, of, hyperparameters: changes(place), step: state.size };
+  return { ...asked, key: JSON.stringify(asked) };
+}
+
+/**
+ * The service's pieces of a loss of others, as takeApart gives them; undefined before they are there.
+ * One that is not repaired has no factor before the sum: it lets go of an anchor by pushing less, so
+ * that `kept` is each anchor's push as a part of the largest.
+ */
+function answered(place) {
+  const { of, key } = question(place);
+  const pieces = answers.get(key);
+  if (!pieces) return undefined;
+  const views = data.batches[of]();
+  const inWeights = !('margin' in settingsOf(place));
+  const pushes = pieces.weight.map((row) => row.reduce((all, x) => all + Math.abs(x), 0));
+  const kept = inWeights ? pushes.map((x) => x / Math.max(...pushes)) : pieces.dissipation;
+  return { ...pieces, inWeights, kept, near: pieces.own_cosines,
+    lead: data.sentences.map((_, i) => lead(views, i)) };
+}
+
+function askLater() {
+  window.clearTimeout(timer);
+  timer = window.setTimeout(() => {
+    const losses = [0, 1].filter((place) => foreign(state.sides[place].objective)).map(question);
+    const { sentences, positives, seed } = data;
+    const missing = losses.filter(({ key }) => !answers.has(key));
+    if (missing.length) askLosses({ sentences, positives, seed, losses: missing });
+  }, PAUSE);
 }
 
 function draw() {
-  compute();
   for (const [, name] of TERMS) parts.controls[name].show(shownSetting(name));
   parts.controls.size.show(state.size);
   parts.choices.forEach((one) => one.show());
   drawAblation();
+  const complete = compute();
+  root.classList.toggle('stale', !complete);
+  if (!complete) return askLater();
+  const { settings, size, sides } = state;
+  drawn = structuredClone({ settings, size, sides });
   drawList();
   drawGate();
   results.forEach((result, place) => parts.fans[place].replaceChildren(...fan(result, place)));
@@ -352,8 +446,9 @@ function drawList() {
     onpointerenter: () => highlight(i), onpointerleave: () => highlight(-1),
   }, make('span', { class: 'text' }, sentence),
   make('span', { class: 'gates' }, ...results.map((result, place) => {
-    const kept = result.dissipation[i];
-    const told = kept > 0 ? `keeps ${percent(kept)} of its gradient` : 'settled';
+    const kept = result.kept[i];
+    const told = result.inWeights ? `pushes ${percent(kept)} of the most in the batch`
+      : kept > 0 ? `keeps ${percent(kept)} of its gradient` : 'settled';
     return make('span', { class: `dot ${SIDES[place]}`, style: `--kept:${clamp(kept, 0, 1)}`,
       title: `${LETTERS[place]}: ${told}` }, make('span', { class: 'spoken' }, `${LETTERS[place]} ${told}`));
   })))));
@@ -367,9 +462,11 @@ function highlight(index) {
 }
 
 function drawAblation() {
+  const { objective } = state.sides[1];
   const family = (name) => Object.keys(FAMILIES).find((one) => name.startsWith(one));
-  const base = family(state.sides[1].objective) ?? family(state.sides[0].objective) ?? 'vicreg';
-  const steps = STEPS.filter(([suffix]) => base + suffix in OBJECTIVES);
+  const base = foreign(objective) ? objective.replace('_repaired', '')
+    : family(objective) ?? family(state.sides[0].objective) ?? 'vicreg';
+  const steps = STEPS.filter(([suffix]) => known(base + suffix));
   const names = steps.map(([suffix]) => base + suffix);
   if (parts.ablation.dataset.base !== base) {
     parts.ablation.dataset.base = base;
@@ -377,7 +474,7 @@ function drawAblation() {
       ...steps.map(([suffix, label]) => make('button', {
         type: 'button', class: suffix.slice(suffix.lastIndexOf('_') + 1).replace('modified', 'ratio'),
         onclick: () => { state.sides[1].objective = base + suffix; update(); },
-      }, suffix ? label : `as ${FAMILIES[base]}`)),
+      }, suffix ? label : `as ${FAMILIES[base] ?? base}`)),
       make('button', { type: 'button', class: 'reset', onclick: reset }, 'Back to both encoders’ own'));
   }
   [...parts.ablation.querySelectorAll('button:not(.reset)')].forEach((button, k) =>
@@ -389,7 +486,7 @@ function reset() {
   state.size = 0.1;
   state.sides.forEach((side, place) => {
     side.of = place;
-    side.objective = data.sides[place].objective in OBJECTIVES ? data.sides[place].objective : 'info_nce';
+    side.objective = ownObjective(place);
   });
   update();
 }
@@ -450,10 +547,11 @@ function drawGate() {
     const to = gated ? across(own.margin) : GATE.right;
     const told = gated ? `open below m = ${tell(own.margin)}: ${result.dissipation.filter((x) => !x).length} of ${data.sentences.length} settled`
       : 'distance_margin' in own ? `gate on distances, m = ${own.distance_margin}`
-        : result.dissipation.every((x) => x === 1) ? 'no gate: every anchor is pushed, always' : 'fades as the lead grows';
+        : result.inWeights ? 'no gate: what it lets go of is in its weights'
+          : result.dissipation.every((x) => x === 1) ? 'no gate: every anchor is pushed, always' : 'fades as the lead grows';
     const dots = result.lead.map((lead, i) => make('circle', {
       cx: across(lead), cy: y, r: i === state.anchor ? 8 : 4.5, class: `lead ${SIDES[place]}${i === state.anchor ? ' chosen' : ''}`,
-      style: `fill-opacity:${clamp(result.dissipation[i], 0, 1)}`, 'data-index': i, onclick: () => choose(i),
+      style: `fill-opacity:${clamp(result.kept[i], 0, 1)}`, 'data-index': i, onclick: () => choose(i),
     }, make('title', {}, `${data.sentences[i]}: leads by ${tell(lead)}`)));
     return [
       make('rect', { x: GATE.left, y: y - 11, width: GATE.right - GATE.left, height: 22, rx: 4, class: 'rail' }),
@@ -539,6 +637,9 @@ function verdict(result, place) {
   const step = ` One step: cosine with “${nearest}” ${tell(near.before[i])} → ${tell(near.after[i])},`
     + ` with its positive ${tell(positive.before[i])} → ${tell(positive.after[i])}.`;
   if ('margin' in own || 'distance_margin' in own) return `moves this anchor: ${ahead}, which is not enough. ${count}${step}`;
+  if (result.inWeights) {
+    return `pushes this anchor with ${percent(result.kept[i])} of the most in the batch: ${ahead}.${step}`;
+  }
   if (result.dissipation.every((x) => x === 1)) {
     return `${lead >= OPEN_MARGIN ? `still pushes this anchor though ${ahead}` : `pushes this anchor: ${ahead}`}. `
       + `It has no gate: ${count}${step}`;
@@ -553,7 +654,8 @@ function drawNumbers() {
   const i = state.anchor;
   const onRatio = (x) => clamp((symlog(x) - RATIO_ENDS[0]) / (RATIO_ENDS[1] - RATIO_ENDS[0]), 0, 1);
   const rows = [
-    ['dissipation', 'dissipation', 'part of the gradient kept', (r) => r.dissipation[i], (x) => tell(x, x > 0 && x < 0.1 ? 4 : 2), (x) => x],
+    ['dissipation', 'dissipation', 'part of the gradient kept', (r) => (r.inWeights ? NaN : r.dissipation[i]),
+      (x) => (Number.isFinite(x) ? tell(x, x > 0 && x < 0.1 ? 4 : 2) : 'in the weights'), (x) => x],
     ['weight', 'weight', 'nearest negative’s share', (r) => share(r, i), percent, (x) => x],
     ['ratio', 'ratio', 'pull per push', (r) => r.ratio[i], tell, onRatio],
   ];
@@ -585,31 +687,58 @@ function drawNumbers() {
 const MAP = 320;
 const shares = (row) => { const total = row.reduce((all, x) => all + Math.abs(x), 0); return row.map((x) => x / total); };
 /** One scale for both maps: the square root of the share, so that small ones are seen. */
-const shade = (x) => (Number.isFinite(x) ? `color-mix(in srgb, ${x < 0 ? 'var(--attracts)' : 'var(--weight)'} ${Math.round(100 * Math.sqrt(Math.abs(x)))}%, var(--paper))` : 'transparent');
+const depth = (share) => (Number.isFinite(share) ? Math.sqrt(Math.abs(share)) : 0);
+const kind = (share) => (share < 0 ? 'attracts' : 'pushes');
 
-function drawMaps() {
-  if (!parts.maps.firstChild) {
-    parts.maps.append(make('summary', {}, `All ${data.sentences.length} × ${data.sentences.length} weights`),
-      make('p', { class: 'told' }, 'Each row is an anchor: the shares of its push. Faded rows are settled. Arrow keys move the cell, Enter chooses its anchor.'),
-      make('div', { class: 'pair' }, ...SIDES.map((side) => make('figure', { class: side }))),
-      make('p', { class: 'legend' }, ...['attracts 100 %', -1, -0.25, -0.04, 0, 0.04, 0.25, 1, 'pushes 100 %'].map((x) =>
-        (typeof x === 'string' ? make('span', {}, x) : make('i', { style: `background:${shade(x)}` })))),
-      make('p', { class: 'readout', 'aria-live': 'polite' }));
-    parts.maps.querySelectorAll('figure').forEach((figure) => figure.append(
-      make('figcaption', {}), make('svg', { viewBox: `0 0 ${MAP} ${MAP}`, tabindex: 0, role: 'application', onkeydown: onMapKey })));
-  }
-  if (!state.maps) return;
+/** The cells of both maps, which are made once for a batch; drawMaps colours them. */
+function buildMaps() {
   const count = data.sentences.length;
   const size = MAP / count;
-  parts.maps.querySelectorAll('figure').forEach((figure, place) => {
+  const place = (event) => event.target.dataset.cell?.split(',').map(Number);
+  const maps = SIDES.map((side) => {
+    const rows = data.sentences.map((_, i) => make('g', {}, ...data.sentences.map((__, j) => make('rect', {
+      x: j * size, y: i * size, width: size - 1, height: size - 1, 'data-cell': `${i},${j}`,
+    }))));
+    const anchor = make('rect', { class: 'anchor-row', x: 0.5, width: MAP - 1, height: size - 1 });
+    const here = make('rect', { class: 'cell', width: size - 1, height: size - 1 });
+    const caption = make('figcaption');
+    const map = make('svg', {
+      viewBox: `0 0 ${MAP} ${MAP}`, tabindex: 0, role: 'application', onkeydown: onMapKey,
+      onpointerover: (event) => { const at = place(event); if (at) readout(at); },
+      onclick: (event) => { const at = place(event); if (at) choose(at[0]); },
+    }, ...rows, anchor, here);
+    return { figure: make('figure', { class: side }, caption, map), caption, map, rows, anchor, here };
+  });
+  const legend = [-1, -0.25, -0.04, 0, 0.04, 0.25, 1].map((x) =>
+    make('i', { class: kind(x), style: `--depth:${depth(x)}` }));
+  const said = make('p', { class: 'readout', 'aria-live': 'polite' });
+  const element = make('details', { class: 'maps', open: state.maps, ontoggle: onMaps },
+    make('summary', {}, `All ${count} × ${count} weights`),
+    make('p', { class: 'told' }, 'Each row is an anchor: the shares of its push. Faded rows are settled. Arrow keys move the cell, Enter chooses its anchor.'),
+    make('div', { class: 'pair' }, ...maps.map((one) => one.figure)),
+    make('p', { class: 'legend' }, make('span', {}, 'attracts 100 %'), ...legend, make('span', {}, 'pushes 100 %')),
+    said);
+  return { element, maps, said, size };
+}
+
+function drawMaps() {
+  if (!state.maps) return;
+  const { maps, size } = parts.maps;
+  maps.forEach(({ caption, map, rows, anchor, here }, place) => {
     const result = results[place];
-    figure.firstChild.textContent = `${LETTERS[place]} ${state.sides[place].objective}`;
-    figure.lastChild.setAttribute('aria-label', `Weights of ${state.sides[place].objective}, ${count} by ${count}; arrow keys move the cell`);
-    figure.lastChild.replaceChildren(...result.weight.flatMap((row, i) => shares(row).map((x, j) => make('rect', {
-      x: j * size, y: i * size, width: size - 1, height: size - 1, opacity: isOpen(result, i) ? 1 : 0.25,
-      style: `fill:${i === j ? 'transparent' : shade(x)}`, onpointerenter: () => readout([i, j]), onclick: () => choose(i),
-    }))), make('rect', { class: 'anchor-row', x: 0.5, y: state.anchor * size, width: MAP - 1, height: size - 1 }),
-    make('rect', { class: 'cell', x: cell[1] * size, y: cell[0] * size, width: size - 1, height: size - 1 }));
+    const { objective } = state.sides[place];
+    caption.textContent = `${LETTERS[place]} ${objective}`;
+    map.setAttribute('aria-label', `Weights of ${objective}, ${rows.length} by ${rows.length}; arrow keys move the cell`);
+    rows.forEach((row, i) => {
+      row.setAttribute('opacity', isOpen(result, i) ? 1 : 0.25);
+      shares(result.weight[i]).forEach((share, j) => {
+        row.children[j].setAttribute('class', kind(share));
+        row.children[j].setAttribute('fill-opacity', i === j ? 0 : depth(share).toFixed(3));
+      });
+    });
+    anchor.setAttribute('y', state.anchor * size);
+    here.setAttribute('x', cell[1] * size);
+    here.setAttribute('y', cell[0] * size);
   });
   readout(cell);
 }
@@ -626,5 +755,5 @@ const onMapKey = (event) => {
 function readout([i, j]) {
   const told = i === j ? 'an anchor does not push itself'
     : results.map((result, place) => `${LETTERS[place]} ${percent(shares(result.weight[i])[j])}${isOpen(result, i) ? '' : ' (settled)'}`).join(', ');
-  parts.maps.querySelector('.readout').textContent = `“${short(data.sentences[i])}” on “${short(data.sentences[j])}”: ${told}.`;
+  parts.maps.said.textContent = `“${short(data.sentences[i])}” on “${short(data.sentences[j])}”: ${told}.`;
 }

@@ -54,7 +54,8 @@ const without = (row, i) => row.filter((_, j) => j !== i);
 
 // Dissipation: (v, s) -> (N,).
 const constant = (v) => each(v.n, () => 1);
-const lead = (v, i, gate) =>
+/** How far an anchor's positive leads its nearest negative, as cosines. */
+export const lead = (v, i, gate = 'cross_view') =>
   gate === 'within_view' ? 1 - v.own[i][hardest(v.own[i], i)] : v.c[i][i] - v.c[i][hardest(v.c[i], i)];
 const gate = (v, s) => each(v.n, (i) => (lead(v, i, s.gate) < s.margin ? 1 : 0));
 const distanceGate = (v, s) => each(v.n, (i) =>

@@ -73,7 +73,8 @@
         const panel = panels[name];
         byId(`view-${name}`)?.classList.toggle('stale', panel.started >= 0 && panel.edits !== panel.started);
     }
-    const fresh = (name) => panels[name].started === panels[name].edits && !byId(`view-${name}`)?.querySelector('.result .alert');
+    // A view whose last request failed is asked for again when it is chosen, or the service is back.
+    const fresh = (name) => panels[name].started === panels[name].edits && !byId(`view-${name}`)?.querySelector('.notice .alert');
     function edited(name) {
         panels[name].edits += 1;
         paint(name);
@@ -95,9 +96,11 @@
             byId(`view-${one}`)?.classList.toggle('shown', one === name);
         }
         if (focus) byId(`tab-${name}`).focus();
-        byId(`tab-${name}`).scrollIntoView({block: 'nearest', inline: 'nearest'});
         window.dispatchEvent(new Event('resize'));
-        if (!quiet) note();
+        if (!quiet) {
+            byId(`tab-${name}`).scrollIntoView({block: 'nearest', inline: 'nearest'});
+            note();
+        }
         refresh();
     }
 
@@ -205,36 +208,50 @@
         box.dispatchEvent(new Event('input', {bubbles: true}));
     }
 
-    // The request of what is on screen, for a shell or for Python.
-    function request() {
-        const {first, second, a, b, matrix, query, corpus, results, pairs} = state.values;
+    // The requests of what is on screen, each a path and, but for GET, a body.
+    function requests() {
+        const {first, second, a, b, matrix, query, corpus, results} = state.values;
         const lines = (text) => (text ?? '').split('\n').map((line) => line.trim()).filter(Boolean);
         const models = [...new Set([first, second])];
+        const rows = [...byId('pairs-table')?.tBodies[0].rows ?? []];
+        const similarity = (given) => [['/v1/similarity', {models, ...given}]];
         return {
-            pair: ['/v1/similarity', {models, pairs: [[a, b]]}],
-            pairs: ['/v1/similarity', {models, pairs: lines(pairs).map((line) => line.split('\t').slice(0, 2))}],
-            matrix: ['/v1/similarity', {models, sources: lines(matrix), targets: lines(matrix)}],
-            search: ['/v1/search', {model: first, query, documents: lines(corpus), top_k: results}],
-            gradient: window.triadLab?.request(),
-            training: [`/v1/models/${encodeURIComponent(first)}/training`, null],
-        }[state.tab];
+            pair: () => similarity({pairs: [[a, b]]}),
+            pairs: () => (rows.length ? similarity({pairs: rows.map((row) => [1, 2].map((cell) => row.cells[cell].textContent))}) : []),
+            matrix: () => similarity({sources: lines(matrix), targets: lines(matrix)}),
+            search: () => models.map((model) => ['/v1/search', {model, query, documents: lines(corpus), top_k: results}]),
+            gradient: () => window.triadLab?.requests() ?? [],
+            training: () => [...models.map((model) => [`/v1/models/${encodeURIComponent(model)}/training`]), ['/v1/results']],
+        }[state.tab]();
     }
+    // For a shell or for Python; a key is named, never copied.
+    const WRITERS = {
+        curl: (server, asked, locked) => asked.map(([path, body]) => [`curl '${server}${path}'`,
+            locked && '-H "Authorization: Bearer $TRIAD_API_KEY"',
+            body && `-H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`,
+        ].filter(Boolean).join(' ')).join('\n'),
+        Python: (server, asked, locked) => `import json
+import os
+import urllib.request
+
+requests = [
+${asked.map(([path, body]) => `    ("${path}", ${body ? `r"""${JSON.stringify(body)}"""` : 'None'}),`).join('\n')}
+]
+headers = {"Content-Type": "application/json"}
+${locked ? 'headers["Authorization"] = "Bearer " + os.environ["TRIAD_API_KEY"]\n' : ''}for path, body in requests:
+    request = urllib.request.Request("${server}" + path, body and body.encode(), headers)
+    print(json.load(urllib.request.urlopen(request)))
+`,
+    };
     async function copy(kind) {
         if (kind === 'link') {
             if (!note()) return;
             return copied(location.href, 'The link is copied.');
         }
-        const asked = request();
-        if (!asked) return say('There is no request for this view.');
-        const [path, body] = asked;
-        const address = (window.triadApi || location.origin + location.pathname.replace(/\/demo\/?$/, '')) + path;
-        const text = kind === 'curl'
-            ? `curl '${address}'` + (body ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'` : '')
-            : `import json\nimport urllib.request\n\n` + (body
-                ? `body = json.loads(r"""${JSON.stringify(body).replaceAll('"""', '\\u0022\\u0022\\u0022')}""")\n` +
-                  `request = urllib.request.Request(\n    "${address}",\n    json.dumps(body).encode(),\n    {"Content-Type": "application/json"},\n)\n`
-                : `request = urllib.request.Request("${address}")\n`) + `print(json.load(urllib.request.urlopen(request)))\n`;
-        return copied(text, `The request is copied as ${kind === 'curl' ? 'curl' : 'Python'}.`);
+        const asked = requests();
+        if (!asked.length) return say('Nothing is shown yet that could be asked for.');
+        const server = window.triadApi || location.origin + location.pathname.replace(/\/demo\/?$/, '');
+        return copied(WRITERS[kind](server, asked, Boolean(field('key')?.value)), `What is on screen is copied as ${kind}.`);
     }
     async function copied(text, said) {
         try {

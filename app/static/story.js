@@ -70,9 +70,11 @@
         const low = Math.floor(10 * Math.min(...values)) / 10;
         const high = Math.ceil(10 * Math.max(...values)) / 10;
         return `<p class="what">${told}</p>` + tag('svg', {viewBox: `0 0 ${WIDTH} 76`, role: 'img', 'aria-label': told}, body) +
-            '<p class="what">Cosine of 24 pairs that mean the same, less that of all others: how far meaning stands out.</p>' +
+            '<p class="what">Cosine of 24 pairs that mean the same, less that of all others. ' +
+            `In this the two end nearly equal (${SIDES.map((side) => gaps[side].at(-1).toFixed(2)).join(' and ')}): ` +
+            'what VICReg loses is the order of all graded pairs.</p>' +
             lines({steps: probes[0].step, series: gaps, range: [low, high], ticks: [low, high], form: (x) => x.toFixed(2),
-                name: 'How far meaning stands out', height: 130});
+                name: 'How far such pairs stand out', height: 130});
     }
 
     const dynamics = (key) => ({

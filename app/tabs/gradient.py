@@ -1,7 +1,8 @@
 """The gradient of both encoders' objectives, taken apart at each anchor of a batch.
 
 The service gives the embeddings of both views once; what is drawn of them, and all that follows the
-sliders, is static/lab.js. Not here: the maths (static/objectives.js, tested against the pipeline).
+sliders, is static/lab.js. Losses of others are not computed there: the service takes them apart.
+Not here: the maths (static/objectives.js, tested against the pipeline).
 """
 
 import base64
@@ -42,6 +43,16 @@ const give = () => props.value && {_MODULE}.then((lab) => lab.receive(props.valu
 watch('value', give);
 give();
 """
+# Its value is a request and then the answer; empty where the service refused.
+_LOSSES = f"""{_MODULE}.then((lab) => {{
+    lab.connect((asked) => {{
+        props.value = asked;
+        trigger('submit');
+    }});
+    watch('value', () => lab.receiveLosses(props.value));
+}});"""
+# What static/lab.js needs of an answer of /v1/components.
+_PIECES = ("dissipation", "weight", "pull", "ratio", "own_cosines", "step")
 
 
 class GradientTab:
@@ -58,8 +69,12 @@ class GradientTab:
             elem_id="lab",
         )
         answer = gr.HTML(None, html_template="", js_on_load=_RECEIVE, elem_id="lab-answer")
+        losses = gr.HTML(None, html_template="", js_on_load=_LOSSES, elem_id="lab-losses")
         self.shown = shared.guarded(self._show, [lab], notice, [answer])
         self.submit = lab.submit
+        shared.guarded(self._take_apart, [losses], notice, [losses]).on(
+            losses.submit, show_progress="hidden"
+        )
 
     def _show(
         self, first: str, second: str, key: str, asked: Mapping[str, Any]
@@ -92,7 +107,26 @@ class GradientTab:
                     "longest": card.get("max_length", 0),
                 }
             )
-        return ({"sentences": sentences, "positives": positives, "seed": seed, "sides": sides},)
+        batch = {"sentences": sentences, "positives": positives, "seed": seed}
+        return ({**batch, "sides": sides, "losses": self._api.losses(key)},)
+
+    def _take_apart(
+        self, first: str, second: str, key: str, asked: Mapping[str, Any]
+    ) -> tuple[dict[str, Any]]:
+        """The pieces of losses of others, each at the embeddings of one encoder."""
+        names = check_chosen(first, second)
+        found = []
+        for loss in asked["losses"]:
+            answer = self._api.components(
+                names[loss["of"]],
+                asked["sentences"],
+                asked["positives"],
+                asked["seed"],
+                {name: loss[name] for name in ("objective", "hyperparameters", "step")},
+                key,
+            )
+            found.append({"key": loss["key"], **{name: answer[name] for name in _PIECES}})
+        return ({"found": found},)
 
 
 def _read_seed(text: str) -> int:

@@ -114,6 +114,11 @@ def test_views_of_another_shape_are_refused_in_a_sentence(embeddings: object) ->
         answering(answer).views("m", ["a", "b"])
 
 
+def test_losses_are_the_objectives_of_others() -> None:
+    cards = [{"id": "info_nce", "loss": None}, {"id": "siglip", "loss": "somewhere:loss"}]
+    assert answering(httpx.Response(200, json={"data": cards})).losses() == cards[1:]
+
+
 def entry(similarities: object, model: str = "m", truncated: object = ()) -> object:
     return {"model": model, "similarities": similarities, "truncated": truncated}
 

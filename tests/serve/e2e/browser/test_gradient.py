@@ -82,7 +82,7 @@ def test_every_objective_is_drawn_on_either_side_without_a_request(page: Page) -
     page.on("request", lambda request: asked.append(request.url))
     for side in ("A", "B"):
         choice = page.get_by_label(f"Objective {side}", exact=True)
-        names = choice.locator("option").all_inner_texts()
+        names = choice.locator("optgroup[label='of Triad'] option").all_inner_texts()
         assert len(names) > 20
         for name in names:
             choice.select_option(name)
@@ -90,6 +90,54 @@ def test_every_objective_is_drawn_on_either_side_without_a_request(page: Page) -
             expect(line).to_contain_text(f"{side} {name} ")
             expect(line).not_to_contain_text("NaN")
     assert not [url for url in asked if "heartbeat" not in url]
+
+
+def test_a_loss_of_others_is_taken_apart_by_the_service(page: Page, server: Server) -> None:
+    choice = page.get_by_label("Objective B", exact=True)
+    line = page.locator("#lab .verdict-line.second")
+    slider = page.get_by_label("margin m", exact=True)
+    choice.select_option("siglip")
+    expect(line).to_contain_text("B siglip pushes this anchor with ")
+    expect(page.locator("#lab .choice.second")).to_contain_text("computed by the service")
+    expect(page.locator("#lab .choice.first")).not_to_contain_text("service")
+    page.get_by_label("Objective A", exact=True).select_option("vicreg")
+    expect(slider).to_be_hidden()
+    page.locator("#lab .sentence").first.click()
+    batch = page.evaluate("window.triadLab.state().batch")
+    del batch["positives"]
+    asked = {"model": "vicreg_modified-42", "objective": "siglip"}
+    found = server.post("/v1/components", batch | asked).json
+    ratio = page.locator("#lab .number.ratio .bar.second .value")
+    expect(ratio).to_have_text(f"{found['ratio'][0]:.2f}")
+    page.get_by_role("button", name="+ gate and ratio").click()
+    expect(line).to_contain_text("B siglip_repaired ")
+    expect(ratio).to_have_text("1.50")
+    expect(slider).to_be_visible()
+    page.locator("#lab-ratio").fill("2")
+    expect(ratio).to_have_text("2.00")
+
+
+def test_sliders_that_no_objective_on_screen_has_are_hidden(page: Page) -> None:
+    page.get_by_label("Objective A", exact=True).select_option("vicreg")
+    page.get_by_label("Objective B", exact=True).select_option("mhe")
+    for slider in ("margin m", "temperature t", "ratio r"):
+        expect(page.get_by_label(slider, exact=True)).to_be_hidden()
+
+
+def test_where_the_service_refuses_a_loss_the_one_before_stays(page: Page) -> None:
+    page.get_by_label("Objective B", exact=True).select_option("nt_xent")
+    line = page.locator("#lab .verdict-line.second")
+    expect(line).to_contain_text("B nt_xent ")
+    said = line.inner_text()
+    page.get_by_label("Objective B", exact=True).select_option("circle")
+    expect(page.locator("#lab.stale, #lab .stale")).to_have_count(1)
+    # As the page hears of a refusal, before the answer.
+    page.evaluate(
+        "import(new URL('lab/lab.js', document.baseURI)).then((lab) => lab.receiveLosses(''))"
+    )
+    expect(page.locator("#lab.stale, #lab .stale")).to_have_count(0)
+    expect(page.get_by_label("Objective B", exact=True)).to_have_value("nt_xent")
+    expect(line).to_have_text(said)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.serve.e2e.browser.chromium import visiting
+from tests.serve.e2e.browser.chromium import PATIENCE, visiting
 from tests.serve.e2e.browser.conftest import load_page
 
 if TYPE_CHECKING:
@@ -41,6 +43,13 @@ def test_a_link_shows_the_view_that_it_was_made_of(browser: Browser, server: Ser
         )
         expect(page.locator(FIRST)).to_have_value(view["a"])
         expect(page.locator("#b textarea")).to_have_value(view["b"])
+
+
+def test_a_page_that_opens_begins_with_the_story(browser: Browser, server: Server) -> None:
+    with visiting(browser) as visit:
+        page = visit.open(load_page(server))
+        expect(page.locator("#pair-result .cosine")).to_have_count(2)
+        assert page.evaluate("window.scrollY") == 0
 
 
 def test_a_link_opens_the_panel_that_was_shown(browser: Browser, server: Server) -> None:
@@ -96,15 +105,28 @@ def test_results_of_other_inputs_are_dimmed_at_once(browser: Browser, server: Se
 
 
 @pytest.mark.parametrize("kind", ["curl", "Python"])
-def test_what_is_shown_can_be_copied_as_a_request(
+def test_what_is_on_screen_can_be_copied_from_every_view_as_a_request_that_runs(
     browser: Browser, server: Server, kind: str
 ) -> None:
+    answers = {"Pair": 1, "Gradient": 2, "Pairs": 1, "Matrix": 1, "Search": 2, "Training": 3}
     with visiting(browser) as visit:
         visit.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = visit.open(load_page(server))
-        expect(page.locator("#pair-result .cosine")).to_have_count(2)
-        page.get_by_role("button", name=f"Copy as {kind}").click()
-        expect(page.locator("#said")).to_contain_text(f"copied as {kind}")
-        text = page.evaluate("navigator.clipboard.readText()")
-        assert f"{server.url}/v1/similarity" in text
-        assert "vicreg_modified-42" in text
+        page.locator("#a textarea").fill("It's a \"dog\"\\, 'no'?")
+        page.locator("#run-pair").click()
+        for tab, count in answers.items():
+            visit.tab(tab)
+            if tab == "Pairs":
+                page.locator("#pairs textarea").fill('a dog;a cat\n"a hen";a cock')
+                page.locator("#run-pairs").click()
+                expect(page.locator("#pairs-table")).to_contain_text("a cock")
+            if tab == "Gradient":
+                expect(page.locator("#lab .sentence")).to_have_count(12, timeout=4 * PATIENCE)
+            page.get_by_role("button", name=f"Copy as {kind}").click()
+            expect(page.locator("#said")).to_contain_text(f"copied as {kind}")
+            text = page.evaluate("navigator.clipboard.readText()")
+            command = ["sh", "-c", text] if kind == "curl" else [sys.executable, "-c", text]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+            assert done.stdout.count("'object': ") + done.stdout.count('"object":') >= count, text
+            assert "'error'" not in done.stdout
+            assert '"error"' not in done.stdout

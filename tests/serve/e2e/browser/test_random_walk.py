@@ -1,9 +1,14 @@
-"""Somebody clicks and types nonsense: nothing breaks. `make verify`: for an hour."""
+"""Somebody clicks and types nonsense: nothing breaks. `make verify`: for an hour.
+
+WALK_MINUTES changes the hour, WALK_SEED repeats a walk, as far as the service's pace allows.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import time
+from collections import deque
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +22,9 @@ if TYPE_CHECKING:
 
     from tests.serve.e2e.process import Server
 
+LONG = float(os.environ.get("WALK_MINUTES", "60"))
+TOLD = 25  # of the last actions, where something broke
+PAUSE = 500  # milliseconds that an action may take
 TEXTS = (
     "",
     " ",
@@ -25,59 +33,93 @@ TEXTS = (
     "<img src=x onerror=alert(1)>",
     "%{x} $y$ \\u0000",
     "-1",
+    "0.5",
+    "1e-300",
     "1e999",
     "\u4e2d\u6587",
     "word " * 500,
     'a "quoted", cell\nb,c,3',
     "#tab=search&a=b",
 )
+KEYS = ("Tab", "Enter", "ArrowRight", "ArrowLeft", "ArrowDown", "Home", "PageUp", "Escape")
 # Files are asked for by a dialogue of the browser, which is not the page's.
-CLICKABLE = "button:visible:not(#pairs-file button):not([id^=component]), summary:visible"
-WRITABLE = "textarea:visible, input[type=text]:visible, input[type=number]:visible"
+PLACES = {
+    "click": "button:visible:not(#pairs-file button):not([id^=component]), summary:visible, "
+    "#lab .sentence:visible, #lab .fans g:visible, #lab .maps rect:visible",
+    "type": "textarea:visible, input[type=text]:visible, input[type=number]:visible",
+    "slide": "input[type=range]:visible",
+    "choose": "select:visible",
+}
+KINDS = ("click", "click", "click", "type", "slide", "choose", "key", "history")
 
 
-def wander(page: Page, chance: random.Random) -> None:
-    """One action, of which some are impossible; the page says so by itself."""
-    kind = chance.choice(["click", "click", "type", "key", "back"])
-    if kind == "back":
-        page.evaluate(f"history.{chance.choice(['back', 'forward'])}()")
-        return
+def wander(page: Page, chance: random.Random) -> str:
+    """One action, in words; some are impossible, and the page says so by itself."""
+    kind, text = chance.choice(KINDS), chance.choice(TEXTS)
+    try:
+        return f"{kind} {act(page, kind, chance.random(), chance.random(), text)}"
+    except Error as error:  # a place went away or is covered, as for anybody who is quick
+        return f"{kind} in vain: {error.message.splitlines()[0]}"
+
+
+def act(page: Page, kind: str, part: float, amount: float, text: str) -> str:
+    """What was acted on: `part`, of one, chooses among what there is, `amount` how far it goes."""
+    if kind == "history":
+        way = "back" if part < 0.6 else "forward"
+        page.evaluate(f"history.{way}()")
+        return way
     if kind == "key":
-        page.keyboard.press(chance.choice(["Tab", "Enter", "ArrowRight", "ArrowDown", "Escape"]))
-        return
-    places = page.locator(CLICKABLE if kind == "click" else WRITABLE)
+        key = KEYS[int(part * len(KEYS))]
+        page.keyboard.press(key)
+        return key
+    places = page.locator(PLACES[kind])
     count = places.count()
     if not count:
-        return
-    place = places.nth(chance.randrange(count))
-    try:
-        if kind == "click":
-            place.click(timeout=500)
-        else:
-            place.fill(chance.choice(TEXTS), timeout=500)
-    except Error:  # it went away or is covered, as for anybody who is quick
-        return
+        return "nothing"
+    place = places.nth(int(part * count))
+    said = str(place.evaluate("one => one.outerHTML.slice(0, 120)", timeout=PAUSE))
+    if kind == "click":
+        place.click(timeout=PAUSE)
+        return said
+    if kind == "type":
+        place.fill(text, timeout=PAUSE)
+        return f"{said} {text[:40]!r}"
+    value = place.evaluate(
+        """(one, [kind, amount]) => {
+            if (kind === 'slide') one.value = +one.min + amount * (one.max - one.min);
+            else one.selectedIndex = Math.floor(amount * one.length);
+            one.dispatchEvent(new Event(kind === 'slide' ? 'input' : 'change', {bubbles: true}));
+            return one.value;
+        }""",
+        [kind, amount],
+        timeout=PAUSE,
+    )
+    return f"{said} to {value}"
 
 
-@pytest.mark.parametrize("seconds", [20, pytest.param(3600, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("minutes", [1.0, pytest.param(LONG, marks=pytest.mark.verify)])
 def test_nothing_breaks_under_clicks_and_nonsense(
-    browser: Browser, server: Server, seconds: int
+    browser: Browser, server: Server, minutes: float
 ) -> None:
-    chance = random.Random(seconds)
-    refused: list[str] = []
+    seed = int(os.environ.get("WALK_SEED") or random.SystemRandom().randrange(10**6))
+    chance = random.Random(seed)
+    actions: deque[str] = deque(maxlen=TOLD)
     with visiting(browser) as visit:
         page = visit.open(load_page(server))
         page.on(
             "response",
             lambda answer: (
-                refused.append(f"{answer.status} {answer.url}") if answer.status >= 400 else None
+                visit.problems.append(f"{answer.status} {answer.url}")
+                if answer.status >= 400
+                else None
             ),
         )
         address = page.url
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            wander(page, chance)
+        end = time.monotonic() + 60 * minutes
+        while time.monotonic() < end and not visit.problems:
+            actions.append(wander(page, chance))
             if not page.url.startswith(address):  # a link, or too far back
                 page.goto(address)
-        assert not refused, "\n".join(refused)
-        assert not visit.problems, "\n".join(visit.problems)
+        page.wait_for_timeout(PAUSE)  # what the last action brought about
+        told = [*visit.problems, f"WALK_SEED={seed}; the last actions:", *actions]
+        assert not visit.problems, "\n".join(told)
