@@ -21,6 +21,7 @@ if __name__ == "__main__":  # before torch is imported, which looks for CUDA onl
 import json
 from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
+from unittest import mock
 
 import numpy as np
 import torch
@@ -73,10 +74,14 @@ class NoWait(TorchDispatchMode):
 
 def without_cuda() -> None:
     """Replace what asks CUDA's libraries: whether it has bf16, and its random generator."""
-    torch.cuda.amp.common.amp_definitely_not_available = lambda: False
-    torch.cuda.is_bf16_supported = lambda **_: True
-    gradient_cache.random_state = lambda _: {}  # type: ignore[assignment]
-    gradient_cache.set_random_state = lambda *_: None
+    answers = (
+        (torch.cuda.amp.common, "amp_definitely_not_available", lambda: False),
+        (torch.cuda, "is_bf16_supported", lambda: True),
+        (gradient_cache, "random_state", lambda _: {}),
+        (gradient_cache, "set_random_state", lambda *_: None),
+    )
+    for place, name, answer in answers:
+        mock.patch.object(place, name, answer).start()
 
 
 def on_gpu(module: nn.Module) -> None:
