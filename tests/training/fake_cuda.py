@@ -74,7 +74,7 @@ class NoWait(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 def without_cuda() -> None:
     """Replace what asks CUDA's libraries: whether it has bf16, and its random generator."""
-    answers = (
+    answers: tuple[tuple[Any, str, Any], ...] = (
         (torch.cuda.amp.common, "amp_definitely_not_available", lambda: False),
         (torch.cuda, "is_bf16_supported", lambda: True),
         (gradient_cache, "random_state", lambda _: {}),
