@@ -55,7 +55,7 @@ class WaitError(RuntimeError):
     """The host would wait for the GPU."""
 
 
-class NoWait(TorchDispatchMode):
+class NoWait(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses copies between devices for which the host waits; other waits need values."""
 
     def __torch_dispatch__(
@@ -74,7 +74,7 @@ class NoWait(TorchDispatchMode):
 
 def without_cuda() -> None:
     """Replace what asks CUDA's libraries: whether it has bf16, and its random generator."""
-    answers = (
+    answers: tuple[tuple[Any, str, Any], ...] = (
         (torch.cuda.amp.common, "amp_definitely_not_available", lambda: False),
         (torch.cuda, "is_bf16_supported", lambda: True),
         (gradient_cache, "random_state", lambda _: {}),
@@ -127,7 +127,7 @@ def take_steps(
         cut = ResidentTokens(tokens, 0, TRAINING_LENGTH, GPU)
         step = Step(trained, OBJECTIVES[objective](), own, ALONE)
         monitor = Monitor(OBJECTIVES[objective](), own, STEPS + 1, GPU)
-    with FAKE, NoWait():
+    with FAKE, NoWait():  # type: ignore[no-untyped-call]
         for number in range(1, STEPS + 1):
             indices = generator.permutation(len(sentences))[:SENTENCES]
             outcome = step(*cut.two_views(indices), lr_scale=1.0)
