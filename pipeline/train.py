@@ -27,6 +27,7 @@ from pipeline.training.dev import DevSet
 from pipeline.training.display import Report, progress_bar, silent
 from pipeline.training.identity import Identity, identify, write_record
 from pipeline.training.network import build
+from pipeline.training.packed import packing
 from pipeline.training.places import Places
 from pipeline.training.probes import recorder
 from pipeline.training.processes import ALONE, Processes, joining
@@ -68,11 +69,16 @@ def train(
     record = recorder(encoder, network, places.probes, f"{identity.name}/{identity.seed}")
     processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
-    collate = collator(tokens, identity.data.pad_id, settings.max_length, device)
+    padded = collator(tokens, identity.data.pad_id, settings.max_length, device)
+    collate = packing(padded, tokens.lengths, settings, few_shapes=network.few_lengths)
     steps = identity.steps
-    machine = {"processes": processes.count, "precision": step.precision}
-    key = run_key({**identity.as_dict(), "dev": dev.version, **machine})
-    checkpoints = Checkpoints(places.checkpoints, key)
+    others = {
+        "dev": dev.version,
+        "processes": processes.count,
+        "precision": step.precision,
+        "packed": settings.packed,
+    }
+    checkpoints = Checkpoints(places.checkpoints, run_key(identity.as_dict() | others))
     last = processes.from_first(checkpoints.last)
     progress = resume(last, network, step.optimizer, processes.rank)
     monitor = Monitor(objective, settings, steps, device)

@@ -16,6 +16,7 @@ from pipeline.data.batches import rounded_up
 from pipeline.encoder.encoder import SentenceEncoder, pool
 from pipeline.machine.errors import InputError
 from pipeline.training.first_token import only_first_token
+from pipeline.training.packed import check_packs, last_states
 
 # Rows of one forward pass on a CPU: enough to keep its cores busy, few enough to be of like length.
 _ROWS_OF_LIKE_LENGTH = 64
@@ -23,6 +24,8 @@ _ROWS_OF_LIKE_LENGTH = 64
 
 class TrainingNetwork(nn.Module):
     """Token ids (N, L) and mask (N, L) -> embeddings (N, D) that the objective sees.
+
+    Ids (T,) are a packed batch's, see packed.py.
 
     Attributes:
         embed: `whole_batch`, or a compiled form of it.
@@ -47,14 +50,19 @@ class TrainingNetwork(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Pooled token states through the head; on a CPU, rows of like length share a pass."""
-        if ids.device.type == "cpu":
+        if ids.device.type == "cpu" and ids.dim() == 2:
             return _in_length_groups(self.embed, ids, mask, few_lengths=self.few_lengths)
         return self.embed(ids, mask)
 
     def whole_batch(self, ids: Tensor, mask: Tensor) -> Tensor:
         """The same in one pass."""
-        attended = attention_mask(mask) if self._own_mask and ids.device.type != "cpu" else mask
-        hidden = self.transformer(input_ids=ids, attention_mask=attended).last_hidden_state
+        if ids.dim() == 1:
+            first_only = self.pooling == "cls"
+            hidden = last_states(self.transformer, ids, mask, first_only=first_only)
+        else:
+            own = self._own_mask and ids.device.type != "cpu"
+            attended = attention_mask(mask) if own else mask
+            hidden = self.transformer(input_ids=ids, attention_mask=attended).last_hidden_state
         embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
         return embeddings
 
@@ -95,6 +103,8 @@ def build(
     )
     refuse_without_dropout(encoder, backbone.source)
     attend_with_dropout(encoder.model)
+    if settings.packed:
+        check_packs(encoder.model, backbone.source)
     if encoder.layout.pooling == "cls":
         only_first_token(encoder.model)
     if settings.freeze_embeddings:

@@ -81,9 +81,10 @@ class TestInterruption:
         [
             {"train.chunk_size": 3},
             {"train.precision": "bf16"},
+            {"train.packed": True, "train.chunk_size": 3},
             pytest.param({"train.compile": "on"}, marks=COMPILES),
         ],
-        ids=["cached", "bf16", "compiled"],
+        ids=["cached", "bf16", "packed", "compiled"],
     )
     def test_every_way_to_compute_a_step_resumes(
         self, lab: Lab, tmp_path: Path, changes: Changes
