@@ -9,11 +9,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend
-from transformers import BertModel, PreTrainedModel, RobertaModel
+from transformers import PreTrainedModel
 
 from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
 from pipeline.data.batches import rounded_up
-from pipeline.encoder.encoder import SentenceEncoder, pool
+from pipeline.encoder.encoder import SentenceEncoder, attention_mask, pool
 from pipeline.machine.errors import InputError
 from pipeline.training.first_token import only_first_token
 from pipeline.training.packed import check_packs, last_states
@@ -40,8 +40,6 @@ class TrainingNetwork(nn.Module):
         self.head = head
         self.embed: Callable[[Tensor, Tensor], Tensor] = self.whole_batch
         self.few_lengths = False
-        sdpa = encoder.model.config._attn_implementation == "sdpa"  # noqa: SLF001 - no other name
-        self._own_mask = sdpa and isinstance(encoder.model, BertModel | RobertaModel)
 
     @property
     def device(self) -> torch.device:
@@ -60,19 +58,10 @@ class TrainingNetwork(nn.Module):
             first_only = self.pooling == "cls"
             hidden = last_states(self.transformer, ids, mask, first_only=first_only)
         else:
-            own = self._own_mask and ids.device.type != "cpu"
-            attended = attention_mask(mask) if own else mask
-            hidden = self.transformer(input_ids=ids, attention_mask=attended).last_hidden_state
+            seen = attention_mask(self.transformer, mask)
+            hidden = self.transformer(input_ids=ids, attention_mask=seen).last_hidden_state
         embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
         return embeddings
-
-
-def attention_mask(mask: Tensor) -> Tensor:
-    """(N, L) -> (N, 1, 1, L) of truth values, as attention takes it.
-
-    Of a mask (N, L) transformers would ask the device whether it is full, and wait for the answer.
-    """
-    return mask[:, None, None].bool()
 
 
 def _in_length_groups(
