@@ -126,8 +126,9 @@ class Checkpoints:
         # From a GPU into pinned memory; the device copies before it goes on, the host does not
         # wait.
         copy = tree_map_only(Tensor, _on_host, state)
-        copied = torch.cuda.Event() if next(network.parameters()).is_cuda else None
-        if copied is not None:
+        copied = None
+        if next(network.parameters()).is_cuda:
+            copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
             copied.record()
         self._written = self._writer.submit(self._write, copy, copied)
 

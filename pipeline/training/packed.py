@@ -60,7 +60,7 @@ def packing(
         own = np.tile(lengths[indices], 2)
         most = max(int(own[start : start + rows].sum()) for start in range(0, len(own), rows))
         count = -(-most // unit) * unit
-        pairs = zip(ids.split(rows), mask.split(rows), strict=True)
+        pairs = zip(torch.split(ids, rows), torch.split(mask, rows), strict=True)
         parts = [_packed(*part, count) for part in pairs]
         return parts[0] if settings.chunk_size is None else torch.stack(parts), mask
 
@@ -118,13 +118,13 @@ class _Plan(NamedTuple):
 
     def spread(self, states: Tensor) -> Tensor:
         """(T, D) -> (N, L, D)."""
-        moved = _Move.apply(states, self.tokens, self.places, self.real)
-        return cast("Tensor", moved).view(self.rows, -1, states.shape[1])
+        moved: Tensor = _move(states, self.tokens, self.places, self.real)
+        return moved.view(self.rows, -1, states.shape[1])
 
     def gathered(self, states: Tensor) -> Tensor:
         """(N, L, D) -> (T, D)."""
-        moved = _Move.apply(states.flatten(0, 1), self.places, self.tokens, self.inside)
-        return cast("Tensor", moved)
+        moved: Tensor = _move(states.flatten(0, 1), self.places, self.tokens, self.inside)
+        return moved
 
 
 class _Move(Function):
@@ -141,6 +141,9 @@ class _Move(Function):
         return gradient.index_select(0, back) * kept, None, None, None
 
 
+_move: Any = _Move.apply
+
+
 def last_states(model: PreTrainedModel, ids: Tensor, mask: Tensor, *, first_only: bool) -> Tensor:
     """The model's last hidden states of a packed batch.
 
@@ -153,16 +156,16 @@ def last_states(model: PreTrainedModel, ids: Tensor, mask: Tensor, *, first_only
     Returns:
         (N, L, D), any state where a row has ended; or (N, 1, D).
     """
-    plan = _Plan.of(mask, len(ids))
+    plan, parts = _Plan.of(mask, len(ids)), cast("Any", model)
     position = plan.places % mask.shape[1]
     if isinstance(model, RobertaModel):
-        position = position + model.embeddings.padding_idx + 1
-    states = model.embeddings(input_ids=ids[None], position_ids=position[None])[0]
+        position = position + parts.embeddings.padding_idx + 1
+    states: Tensor = parts.embeddings(input_ids=ids[None], position_ids=position[None])[0]
     seen = mask[:, None, None].bool()
     if model.config._attn_implementation == "eager":  # noqa: SLF001 - has no other name
         lowest = torch.finfo(states.dtype).min
         seen = states.new_zeros(seen.shape).masked_fill(~seen, lowest)
-    *layers, last = model.encoder.layer
+    *layers, last = parts.encoder.layer
     for layer in layers:
         states = _layer(layer, states, plan, seen)
     if first_only:

@@ -161,7 +161,7 @@ class Step:
             return self._backward(self._embed(ids, mask))
         outcomes: list[Outcome] = []
         rows = 2 * self._part
-        packed = zip(ids, mask.split(rows), strict=True) if self._packed else None
+        packed = zip(ids, torch.split(mask, rows), strict=True) if self._packed else None
         backward_in_parts(
             self._embed,
             list(packed) if packed else in_parts((ids, mask), rows),

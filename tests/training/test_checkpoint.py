@@ -14,6 +14,7 @@ from torch import nn
 
 from pipeline.machine.device import random_state
 from pipeline.machine.errors import InputError, WriteError
+from pipeline.machine.files import write_atomically
 from pipeline.training import checkpoint
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from tests.tiny import contents
@@ -95,11 +96,11 @@ def test_a_checkpoint_holds_the_moment_when_it_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Training goes on while a thread writes."""
-    gate, write = Event(), checkpoint.write_atomically
+    gate = Event()
 
     def slowly(path: Path, content: memoryview) -> None:
         gate.wait()
-        write(path, content)
+        write_atomically(path, content)
 
     monkeypatch.setattr(checkpoint, "write_atomically", slowly)
     network, optimizer = start()

@@ -81,7 +81,7 @@ def test_embeddings_and_gradients_are_those_of_padded_rows(
         model = network(sure, pooling, attention)
         embeddings = model(*collate(INDICES))
         weight = torch.arange(embeddings.numel(), dtype=torch.float64).view_as(embeddings)
-        (embeddings * weight.sin()).sum().backward()  # type: ignore[no-untyped-call]
+        (embeddings * weight.sin()).sum().backward()
         found.append((embeddings, {name: p.grad for name, p in model.named_parameters()}))
     (padded, expected), (packed, gradients) = found
     torch.testing.assert_close(packed, padded, rtol=TOLERANCE, atol=TOLERANCE)
@@ -97,8 +97,8 @@ def test_steps_have_the_losses_and_leave_the_weights_of_padded_ones(
         model = network(sure)
         settings = train_settings(chunk_size=chunk, packed=bool(packed))
         step = Step(model, OBJECTIVES["vicreg_modified"](), settings, ALONE)
-        losses = [step(*collate(INDICES + number), 1.0).loss for number in range(3)]
-        found.append((torch.stack(losses), model.state_dict()))
+        taken = [step(*collate(INDICES + number), 1.0).loss for number in range(3)]
+        found.append((torch.stack(taken), model.state_dict()))
     (expected, weights), (losses, found_weights) = found
     torch.testing.assert_close(losses, expected, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(found_weights, weights, rtol=1e-6, atol=1e-6)
@@ -127,7 +127,7 @@ def test_rows_draw_dropout_of_their_own(tiny_bert: Path) -> None:
 def test_there_are_as_many_tokens_as_sentences_have(chunk: int | None) -> None:
     _, collate = collators(chunk, few_shapes=False)
     ids, mask = collate(INDICES)
-    parts = [mask] if chunk is None else list(mask.split(2 * chunk))
+    parts = [mask] if chunk is None else list(torch.split(mask, 2 * chunk))
     assert mask.shape == (2 * SENTENCES, int(mask.sum(dim=1).max()))
     most = max(int(part.sum()) for part in parts)
     assert ids.shape == ((most,) if chunk is None else (len(parts), most))
