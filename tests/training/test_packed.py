@@ -144,6 +144,8 @@ def test_compiled_programs_see_few_shapes() -> None:
 
 
 @pytest.mark.verify
+@pytest.mark.filterwarnings("ignore:.*autograd.function.Function.*should not be instantiated")
+@pytest.mark.filterwarnings(r"ignore:.torch\.jit\.script_method. is deprecated")
 def test_it_is_one_graph(tiny: Path) -> None:
     _, collate = collators(None, few_shapes=True)
     model, batch = network(tiny, "mean", "sdpa").eval(), collate(INDICES)
