@@ -6,6 +6,7 @@ All train one model with InfoNCE (temperature 0.05) on the same batches of the s
 two views each, in the precision that `precision: auto` chooses here:
 
 ours      the step of pipeline.train, with `compile: auto`
+packed    that step with `packed: true`: linear layers see no padding
 loop      the same model in a plain loop
 compiled  that loop under torch.compile in its default mode
 trainer   SentenceTransformerTrainer with MultipleNegativesRankingLoss, on the sentences as text;
@@ -40,7 +41,7 @@ from benchmarks import common
 from benchmarks.common import ROOT, ratios, say, shown, spread
 from pipeline.config.load import load
 from pipeline.config.schema import BackboneParams
-from pipeline.data.batches import batch_indices, collator
+from pipeline.data.batches import Collate, batch_indices, collator
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Layout
@@ -51,6 +52,7 @@ from pipeline.results.layout import markdown_table
 from pipeline.training.compilation import compiled, compiles
 from pipeline.training.dynamics import dynamics
 from pipeline.training.network import build
+from pipeline.training.packed import UNIT, packing
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
 
@@ -64,6 +66,7 @@ TEMPERATURE = 0.05
 OVERHEADS_BATCH = 512
 IN_WORDS = {
     "ours": "ours",
+    "packed": "ours, packed tokens",
     "loop": "plain loop",
     "compiled": "plain loop, torch.compile",
     "trainer": "sentence-transformers trainer",
@@ -75,8 +78,8 @@ class Task:
 
     Attributes:
         batches: of all rounds together.
-        first: a batch of each length among them, since each may be compiled, and two more, since
-            the second records a CUDA graph.
+        first: a batch of each length and number of tokens among them, since each may be compiled,
+            and two more, since the second records a CUDA graph.
     """
 
     def __init__(self, folder: Path, device: torch.device, batch: int, steps: int) -> None:
@@ -89,9 +92,13 @@ class Task:
         ids = tokenizer(self.texts, truncation=True, max_length=LENGTH)["input_ids"]
         tokens = TokenArrays.of(ids, vocabulary=len(tokenizer))
         self.collate = collator(tokens, tokenizer.pad_token_id, LENGTH, device)
+        self.lengths = tokens.lengths
         self.batches = list(islice(batch_indices(len(tokens), batch, SEED), steps))
-        of_each_length = {int(tokens.lengths[rows].max()): rows for rows in self.batches}
-        self.first = [*of_each_length.values(), *self.batches[:2]]
+        of_each_shape = {
+            (int(own.max()), -(-2 * int(own.sum()) // UNIT)): rows
+            for rows, own in ((rows, self.lengths[rows]) for rows in self.batches)
+        }
+        self.first = [*of_each_shape.values(), *self.batches[:2]]
         self.settings = load(ROOT / "params.yaml").train.model_copy(
             update={
                 "max_length": LENGTH,
@@ -101,6 +108,7 @@ class Task:
                 "freeze_embeddings": False,
                 "precision": "auto",
                 "compile": "auto",
+                "packed": False,
                 "chunk_size": None,
             }
         )
@@ -127,24 +135,30 @@ def seconds(work: Callable[[], object], device: torch.device, calls: int = 1) ->
     return time.perf_counter() - start
 
 
-def loop(task: Task, step: Callable[[Tensor, Tensor], object]) -> Contestant:
+def loop(
+    task: Task, step: Callable[[Tensor, Tensor], object], collate: Collate | None = None
+) -> Contestant:
     """A contestant that takes a step with each batch of token ids."""
+    collate = collate or task.collate
 
     def train(batches: Batches) -> None:
         for rows in batches:
-            step(*task.collate(rows))
+            step(*collate(rows))
 
     return lambda batches: seconds(partial(train, batches), task.device)
 
 
-def ours(task: Task) -> Contestant:
+def ours(task: Task, *, packed: bool = False) -> Contestant:
     """Our step, as pipeline.train takes it."""
+    settings = task.settings.model_copy(update={"packed": packed})
     torch.manual_seed(SEED)
     source = str(task.folder)
     backbone = BackboneParams(source=source, watch=source, revision=None, pooling="cls")
-    _, network = build(backbone, task.settings, task.device)
+    _, network = build(backbone, settings, task.device)
     objective = OBJECTIVES["info_nce"](temperature=TEMPERATURE)
-    return loop(task, partial(Step(network, objective, task.settings, ALONE), lr_scale=1.0))
+    step = partial(Step(network, objective, settings, ALONE), lr_scale=1.0)
+    few = network.few_lengths
+    return loop(task, step, packing(task.collate, task.lengths, settings, few_shapes=few))
 
 
 def plain(task: Task, *, compiling: bool, mode: str | None = None) -> Contestant:
@@ -255,6 +269,7 @@ def trainer(task: Task) -> Contestant:
 def contest(task: Task, rounds: int) -> dict[str, Any]:
     """Ours and its peers warm up, then take turns."""
     peers = {
+        "packed": partial(ours, task, packed=True),
         "loop": partial(plain, task, compiling=False),
         "compiled": partial(plain, task, compiling=True),
         "trainer": partial(trainer, task),

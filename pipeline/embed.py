@@ -26,6 +26,7 @@ from pipeline.embedding.unfinished import Unfinished, begun, changed_while_read
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.version import folder_version
+from pipeline.machine.device import PRECISIONS
 from pipeline.machine.errors import InputError, WriteError
 from pipeline.machine.files import check_writable
 from pipeline.machine.stage import parser, run_stage, whole_number
@@ -47,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-size", type=whole_number(1), default=64, help="sentences at a time (64)")
     add("--chunk", type=whole_number(1), default=8192, help="sentences finished together (8192)")
     add("--device", default="auto", help="auto, cpu, cuda, ...")
+    add("--precision", choices=PRECISIONS, default="fp32", help="of matrix products (fp32)")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
     add("--dtype", choices=("float32", "float16"), default="float32", help="of the embeddings")
@@ -75,9 +77,11 @@ def _run(options: argparse.Namespace) -> None:
         options.normalize,
         options.dtype,
         options.batch_size,
+        options.precision,
     )
     # Workers of a cluster have devices of their own.
-    encoder = (replace(settings, device="cpu") if options.ray else settings).load()
+    here = replace(settings, device="cpu", precision="fp32") if options.ray else settings
+    encoder = here.load()
     # The whole input is read first, so that a row that is wrong shows before the work.
     sentences = sum(1 for _ in tqdm(source.texts(), "read", unit=" sentences", disable=None))
     if not sentences:
@@ -89,6 +93,7 @@ def _run(options: argparse.Namespace) -> None:
         "--pooling": encoder.layout.pooling,
         "--normalize": encoder.layout.normalize,
         "--dtype": options.dtype,
+        "--precision": options.precision,
         "--chunk": options.chunk,
     }
     shape = sentences, encoder.dimension

@@ -21,6 +21,7 @@ from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
 from pipeline.encoder.version import folder_version
+from pipeline.machine.device import PRECISIONS, encoding_dtype
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
 from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
@@ -58,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--scores", type=Path, help=".npz file of all cosines and gold scores")
     add("--batch-size", type=whole_number(1), default=64, help="sentences at a time")
     add("--device", default="auto", help="auto, cpu, cuda, ...")
+    add("--precision", choices=PRECISIONS, default="fp32", help="of matrix products (fp32)")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
     add("--revision", type=text_or_null, help="of an id on the hub: commit, tag or branch")
@@ -72,6 +74,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.keep == "best" and options.data.is_file():
         tasks = _unseen(tasks, options)
     encoder = SentenceEncoder.load(folder, options.device, options.pooling)
+    dtype = encoding_dtype(options.precision, encoder.model.device)
+    encoder = replace(encoder, autocast=dtype)
     origin = read_origin(folder)
     name = origin.name(folder.resolve().name)
     encode = partial(_encode, encoder, options.batch_size)

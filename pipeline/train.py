@@ -27,6 +27,7 @@ from pipeline.training.dev import DevSet
 from pipeline.training.display import Report, progress_bar, silent
 from pipeline.training.identity import Identity, identify, write_record
 from pipeline.training.network import build
+from pipeline.training.packed import packing
 from pipeline.training.places import Places
 from pipeline.training.probes import recorder
 from pipeline.training.processes import ALONE, Processes, joining
@@ -68,10 +69,18 @@ def train(
     record = recorder(encoder, network, places.probes, f"{identity.name}/{identity.seed}")
     processes.draw_apart(identity.seed)
     tokens = TokenArrays.load(places.prepared / "train")
-    collate = collator(tokens, identity.data.pad_id, settings.max_length, device)
+    collate = packing(
+        collator(tokens, identity.data.pad_id, settings.max_length, device),
+        tokens.lengths,
+        settings,
+        few_shapes=network.few_lengths,
+    )
     steps = identity.steps
-    machine = {"processes": processes.count, "precision": step.precision}
-    key = run_key({**identity.as_dict(), "dev": dev.version, **machine})
+    key = run_key(
+        identity.as_dict()
+        | {"dev": dev.version, "processes": processes.count}
+        | {"precision": step.precision, "packed": settings.packed}
+    )
     checkpoints = Checkpoints(places.checkpoints, key)
     last = processes.from_first(checkpoints.last)
     progress = resume(last, network, step.optimizer, processes.rank)
@@ -81,7 +90,7 @@ def train(
         row = monitor.read(progress) | {"dev_spearman": score()}
         record(progress.step)
         if progress.add(row):
-            checkpoints.save_best(encoder.model)
+            checkpoints.keep_best(encoder.model)
         checkpoints.save(progress, network, step.optimizer, random)
         return row
 
@@ -104,17 +113,18 @@ def train(
         checkpoints.remove()
         print(f"{identity.name}-{identity.seed}: {step.execution.sentence()}", flush=True)
 
-    # The backbone's score is where every curve begins.
-    report(progress.step, steps, evaluate() if progress.step == 0 else None)
-    batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
-    while progress.step < steps:
-        ids, mask = collate(processes.share(next(batches)))
-        outcome = step(ids, mask, lr_scale=1 - progress.step / steps)
-        progress.step += 1
-        if processes.first:  # the others never read what they would keep
-            monitor.see(progress.step, outcome)
-        report(progress.step, steps, evaluate() if monitor.evaluates(progress.step) else None)
-    processes.from_first(finish)
+    with checkpoints:
+        # The backbone's score is where every curve begins.
+        report(progress.step, steps, evaluate() if progress.step == 0 else None)
+        batches = batch_indices(len(tokens), settings.batch_size, identity.seed, progress.step)
+        while progress.step < steps:
+            ids, mask = collate(processes.share(next(batches)))
+            outcome = step(ids, mask, lr_scale=1 - progress.step / steps)
+            progress.step += 1
+            if processes.first:  # the others never read what they would keep
+                monitor.see(progress.step, outcome)
+            report(progress.step, steps, evaluate() if monitor.evaluates(progress.step) else None)
+        processes.from_first(finish)
     return progress
 
 

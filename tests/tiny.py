@@ -134,6 +134,7 @@ SETTINGS: dict[str, Any] = {
         "freeze_embeddings": False,
         "precision": "fp32",
         "compile": "off",
+        "packed": False,
         "chunk_size": None,
         "device": "cpu",
         "launcher": "python",

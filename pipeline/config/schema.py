@@ -76,6 +76,7 @@ class TrainParams(Settings):
     freeze_embeddings: bool
     precision: Literal["auto", "bf16", "tf32", "fp32"]
     compile: Compile
+    packed: bool
     chunk_size: int | None = Field(ge=1, description="sentences a pass")
     device: str
     launcher: str

@@ -11,6 +11,7 @@ import torch
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
+from pipeline.machine.device import encoding_dtype
 from pipeline.machine.errors import InputError
 
 
@@ -23,15 +24,18 @@ class Encoding:
     pooling: Pooling  # for a folder that does not say
     normalize: bool  # to length one, whatever the folder says
     dtype: str  # float32 or float16
-    batch_size: int  # sentences a forward pass
+    batch_size: int  # see `SentenceEncoder.batches`
+    precision: str  # of matrix products: see `encoding_dtype`
 
     def load(self) -> SentenceEncoder:
         """The encoder.
 
         Raises:
-            InputError: the folder holds none, or the device is not there.
+            InputError: the folder holds none, the device is not there or lacks the precision.
         """
         encoder = SentenceEncoder.load(self.folder, self.device, self.pooling)
+        dtype = encoding_dtype(self.precision, encoder.model.device)
+        encoder = replace(encoder, autocast=dtype)
         if not self.normalize:
             return encoder
         return replace(encoder, layout=replace(encoder.layout, normalize=True))

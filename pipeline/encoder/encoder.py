@@ -6,12 +6,12 @@ the former. Not here: training heads, other module kinds (refused by name), and 
 quality.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -24,8 +24,10 @@ from transformers import (
     AutoConfig,
     AutoModel,
     AutoModelForTextEncoding,
+    BertModel,
     PreTrainedModel,
     PreTrainedTokenizerFast,
+    RobertaModel,
 )
 from transformers.utils import logging as transformers_logging
 
@@ -39,6 +41,8 @@ from pipeline.machine.files import writing
 
 # What an encoder is made of; a repository may hold the same weights in other formats besides.
 HUB_FILES = ["*.json", "*.txt", "*.model", "model*.safetensors", "*_Dense/*"]
+# Tokens of a long sentence: an accelerator's batches are counted in them.
+LONG = 256
 # Models with a decoder, which is left out.
 _WITH_DECODER = ("t5", "mt5", "umt5")
 
@@ -66,6 +70,25 @@ def pool(hidden: Tensor, mask: Tensor, pooling: str) -> Tensor:
     return (hidden * weights).sum(dim=1) / total
 
 
+def attention_mask(model: PreTrainedModel, mask: Tensor) -> Tensor:
+    """A mask (N, L) as the model takes it without asking the device.
+
+    Of such a mask transformers asks whether it is full, and waits for the answer; truth values
+    (N, 1, 1, L), which BERT and RoBERTa take with torch's attention, it leaves alone.
+    """
+    sdpa = model.config._attn_implementation == "sdpa"  # noqa: SLF001 - has no other name
+    own = sdpa and isinstance(model, BertModel | RobertaModel)
+    return mask[:, None, None].bool() if own and mask.device.type != "cpu" else mask
+
+
+class Batch(NamedTuple):
+    """Sentences that are embedded together."""
+
+    sentences: list[int]  # their places, (n,)
+    ids: Tensor  # (n, L), padded on the right
+    mask: Tensor  # (n, L)
+
+
 @dataclass(frozen=True)
 class SentenceEncoder:
     """A transformer with its tokenizer and the way from token states to one vector."""
@@ -74,6 +97,7 @@ class SentenceEncoder:
     tokenizer: PreTrainedTokenizerFast
     layout: Layout
     dense: torch.nn.Sequential = field(default_factory=torch.nn.Sequential)  # behind the pooling
+    autocast: torch.dtype | None = None  # in which matrices are multiplied; None: the weights' own
 
     @classmethod
     def load(
@@ -162,30 +186,59 @@ class SentenceEncoder:
         progress: Callable[[int], None] | None = None,
     ) -> np.ndarray:
         """Embed what `tokenize` gave; arguments and result as for `encode`."""
-        embeddings = np.empty((len(ids), self.dimension), dtype=np.float32)
+        return self.encode_batches(self.batches(ids, batch_size), len(ids), progress)
+
+    def batches(self, ids: Sequence[Sequence[int]], batch_size: int = 64) -> Iterator[Batch]:
+        """Sentences of like length, longest first, padded and on the device.
+
+        On a CPU each has `batch_size` sentences; on an accelerator it has so many that padded they
+        are as many tokens as `batch_size` long ones.
+        """
         order = sorted(range(len(ids)), key=lambda i: -len(ids[i]))
-        for start in range(0, len(order), batch_size):
-            chosen = order[start : start + batch_size]
+        start, size = 0, batch_size
+        while start < len(order):
+            if self.model.device.type != "cpu":
+                size = max(1, batch_size * LONG // max(1, len(ids[order[start]])))
+            chosen = order[start : start + size]
+            start += size
             padded = pad([ids[i] for i in chosen], int(self.tokenizer.pad_token_id))
-            embeddings[chosen] = self._forward(
-                *(torch.from_numpy(part).to(self.model.device) for part in padded)
-            )
+            on_device = (_to(torch.from_numpy(part), self.model.device) for part in padded)
+            yield Batch(chosen, *on_device)
+
+    @torch.inference_mode()
+    def encode_batches(
+        self,
+        batches: Iterable[Batch],
+        count: int,
+        progress: Callable[[int], None] | None = None,
+    ) -> np.ndarray:
+        """Embed so many sentences that `batches` gave; (count, D) float32 in their order.
+
+        An accelerator computes while the host pads, and is waited for once, at the end.
+        """
+        embeddings = np.empty((count, self.dimension), dtype=np.float32)
+        computed: list[tuple[list[int], Tensor]] = []
+        kind = self.model.device.type
+        for batch in batches:
+            with torch.autocast(kind, self.autocast, enabled=self.autocast is not None):
+                rows = self.embed(batch.ids, batch.mask)
+            if self.layout.normalize:
+                rows = torch.nn.functional.normalize(rows, dim=1, eps=MIN_NORM)
+            computed.append((batch.sentences, _to(rows.float(), torch.device("cpu"))))
             if progress is not None:
-                progress(len(chosen))
+                progress(len(batch.sentences))
+        if kind == "cuda":
+            torch.cuda.current_stream(self.model.device).synchronize()
+        for sentences, rows in computed:
+            embeddings[sentences] = rows.numpy()
         return embeddings
 
     def embed(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids and mask (N, L), padded on the right -> embeddings (N, D), not normalized."""
-        hidden = self.model(input_ids=ids, attention_mask=mask).last_hidden_state
+        seen = attention_mask(self.model, mask)
+        hidden = self.model(input_ids=ids, attention_mask=seen).last_hidden_state
         embeddings: Tensor = self.dense(pool(hidden, mask, self.layout.pooling))
         return embeddings[:, : self.dimension] if self.layout.truncate_dim else embeddings
-
-    @torch.inference_mode()
-    def _forward(self, ids: Tensor, mask: Tensor) -> np.ndarray:
-        embeddings = self.embed(ids, mask)
-        if self.layout.normalize:
-            embeddings = torch.nn.functional.normalize(embeddings, dim=1, eps=MIN_NORM)
-        return np.asarray(embeddings.float().cpu().numpy())
 
     def save(self, folder: Path) -> None:
         """Write the sentence-transformers layout, float32, into an existing or new folder.
@@ -203,6 +256,13 @@ class SentenceEncoder:
             self.model.save_pretrained(folder)
             self.tokenizer.save_pretrained(folder)
             self.layout.write(folder, self.dimension)
+
+
+def _to(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor there; between a host and a GPU without waiting, from and into pinned memory."""
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device, non_blocking=tensor.is_cuda)
 
 
 def locate(source: str, revision: str | None = None) -> Path:

@@ -15,6 +15,7 @@ from pipeline.machine.errors import InputError
 
 RandomState = Mapping[str, Tensor]
 Precision = Literal["bf16", "tf32", "fp32"]
+PRECISIONS = ("fp32", "bf16", "fp16")  # of encoding
 NAMES = re.compile(r"auto|cpu|cuda(:[0-9]+)?|mps")
 
 
@@ -76,6 +77,22 @@ def taken_precision(precision: str, device: torch.device) -> Precision:
 def autocast_dtype(precision: str, device: torch.device) -> torch.dtype | None:
     """The dtype for autocast, or None for float32 (tf32 is float32 with shorter products)."""
     return torch.bfloat16 if taken_precision(precision, device) == "bf16" else None
+
+
+def encoding_dtype(precision: str, device: torch.device) -> torch.dtype | None:
+    """The dtype for autocast while encoding, of fp32, bf16 and fp16; None is float32.
+
+    Raises:
+        InputError: the device has none of that kind.
+    """
+    if precision == "fp32":
+        return None
+    half = precision == "fp16"
+    if not (device.type == "cuda" if half else _has_bf16(device)):
+        raise InputError(
+            f"--precision: {precision}, but {describe(device)} does not multiply in it; give fp32."
+        )
+    return torch.float16 if half else torch.bfloat16
 
 
 def multiply_in(precision: Precision, device: torch.device) -> None:

@@ -1,30 +1,36 @@
-"""Checkpoints: a run that is stopped anywhere goes on from its last evaluation.
+"""Checkpoints: a run that is stopped anywhere goes on from an evaluation of the last minute.
 
-A folder holds `last.pt` (everything the next step depends on) and `best.pt` (the best step's
-transformer). Both are replaced in one move. A checkpoint of other settings or other data is
-not used: its key says what it belongs to. A damaged one stops the run: whether to give up the
-steps before it is not for a program to decide.
+The folder holds one file, everything that the next step depends on and the best step's
+transformer; it is replaced in one move. A checkpoint of other settings or other data is not used:
+its key says what it belongs to. A damaged one stops the run: whether to give up the steps before
+it is not for a program to decide.
 """
 
 import hashlib
 import io
 import json
+import time
 import zipfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
+from torch.utils._pytree import tree_map_only
 
 from pipeline.machine.device import RandomState, set_random_state
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
 
-NAMES = ("last.pt", "best.pt")
+NAME = "last.pt"
+# Seconds between two checkpoints, at least: a large encoder's takes seconds to write, and a GPU
+# may evaluate it more often than that.
+INTERVAL = 60.0
 
 
 @dataclass
@@ -64,12 +70,31 @@ def run_key(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
 class Checkpoints:
-    """The checkpoints of one run."""
+    """The checkpoints of one run; a context, which ends when what was to be written is."""
 
-    folder: Path  # outside DVC's outputs, which DVC deletes when a stage starts
-    key: str  # see `run_key`
+    def __init__(self, folder: Path, key: str) -> None:
+        """Nothing is read or written yet.
+
+        Args:
+            folder: outside DVC's outputs, which DVC deletes when a stage starts.
+            key: see `run_key`.
+        """
+        self._folder, self._path, self._key = folder, folder / NAME, key
+        self._writer = ThreadPoolExecutor(1)
+        self._written: Future[None] | None = None
+        self._saved = time.monotonic()
+        self._best: dict[str, Tensor] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.shutdown()
+
+    def keep_best(self, transformer: nn.Module) -> None:
+        """Copy the weights of the best step so far, where they are."""
+        self._best = {name: tensor.clone() for name, tensor in transformer.state_dict().items()}
 
     def save(
         self,
@@ -78,55 +103,69 @@ class Checkpoints:
         optimizer: Optimizer,
         random: Sequence[RandomState],
     ) -> None:
-        """Write the state after an evaluation; `random` is each process's, by rank."""
+        """Write the state after an evaluation, if none was written for INTERVAL seconds.
+
+        A thread writes a copy of it, and training goes on. `random` is each process's, by rank.
+
+        Raises:
+            WriteError: the last one could not be written.
+        """
+        if time.monotonic() - self._saved < INTERVAL or not self._best:
+            return
+        self._saved = time.monotonic()
+        if self._written is not None:
+            self._written.result()
         state = {
-            "key": self.key,
+            "key": self._key,
             "progress": vars(progress),
             "network": network.state_dict(),
             "optimiser": optimizer.state_dict(),
             "random": list(random),
+            "best": self._best,
         }
-        self._write("last.pt", state)
-
-    def save_best(self, transformer: nn.Module) -> None:
-        """Keep the weights of the best step so far."""
-        self._write("best.pt", {"key": self.key, "transformer": transformer.state_dict()})
+        # From a GPU into pinned memory; the device copies before it goes on, the host does not
+        # wait.
+        copy = tree_map_only(Tensor, _on_host, state)
+        copied = None
+        if next(network.parameters()).is_cuda:
+            copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            copied.record()
+        self._written = self._writer.submit(self._write, copy, copied)
 
     def last(self) -> dict[str, Any] | None:
-        """What the last `save` wrote, if there is a best step beside it; for `resume`.
+        """What the last `save` wrote, for `resume`; None if there is nothing of this run.
 
         Raises:
             InputError: the checkpoint is damaged.
         """
-        state = self._read("last.pt")
-        return None if self._read("best.pt") is None else state
+        state = self._read()
+        if state is not None:
+            self._best = state.pop("best")
+        return state
 
     def load_best(self, transformer: nn.Module) -> None:
         """Put the best step's weights into the transformer."""
-        state = self._read("best.pt")
-        if state is None:
-            raise InputError(
-                f"{self.folder / 'best.pt'}: gone or of another run; train again, one run a folder."
-            )
-        transformer.load_state_dict(state["transformer"])
+        transformer.load_state_dict(self._best)
 
     def remove(self) -> None:
         """Delete what was written here, once the encoder is; the folder too if nothing is left."""
-        for name in NAMES:
-            for path in (self.folder / name, *self.folder.glob(f".{name}.*.unfinished")):
-                path.unlink(missing_ok=True)
+        self._writer.shutdown()
+        for path in (self._path, *self._folder.glob(f".{NAME}.*.unfinished")):
+            path.unlink(missing_ok=True)
         with suppress(OSError):
-            self.folder.rmdir()
+            self._folder.rmdir()
 
-    def _write(self, name: str, state: Mapping[str, Any]) -> None:
+    def _write(self, state: Mapping[str, Any], copied: torch.cuda.Event | None) -> None:
+        if copied is not None:
+            copied.synchronize()
         # By way of memory: torch does not say that the disk is full.
         buffer = io.BytesIO()
         torch.save(state, buffer)
-        write_atomically(self.folder / name, buffer.getbuffer())
+        write_atomically(self._path, buffer.getbuffer())
 
-    def _read(self, name: str) -> dict[str, Any] | None:
+    def _read(self) -> dict[str, Any] | None:
         """The file's content, or None if it is missing or belongs to another run."""
-        path = self.folder / name
+        path = self._path
         if not path.is_file():
             return None
         try:
@@ -135,12 +174,17 @@ class Checkpoints:
             if damaged is not None:
                 raise zipfile.BadZipFile(damaged)  # noqa: TRY301
             state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-            return state if state["key"] == self.key else None
+            return state if state["key"] == self._key else None
         except Exception as error:  # torch.load raises a dozen kinds
             raise InputError(
-                f"{path}: damaged ({type(error).__name__}); delete {self.folder} to start the "
+                f"{path}: damaged ({type(error).__name__}); delete {self._folder} to start the "
                 "run anew."
             ) from error
+
+
+def _on_host(tensor: Tensor) -> Tensor:
+    """A copy that later steps do not change."""
+    return tensor.detach().to("cpu", non_blocking=tensor.is_cuda, copy=True)
 
 
 def resume(

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -15,8 +15,6 @@ from pipeline.senteval.similarity import cosine_scores, spearman
 
 # Root mean squared distance of unit embeddings from their mean; pretrained BERT has 0.3 to 0.9.
 COLLAPSED_SPREAD = 1e-3
-# Rows of a forward pass on an accelerator: enough for arithmetic, not launching, to take the time.
-_ROWS = 512
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class DevSet:
     """The pairs that are scored during training."""
 
     pairs: Pairs
-    batch_size: int  # sentences a forward pass on a CPU
+    batch_size: int  # see `SentenceEncoder.batches`
 
     @property
     def version(self) -> str:
@@ -37,18 +35,17 @@ class DevSet:
     ) -> Callable[[], float]:
         """What gives the encoder's score, Spearman x 100 of cosine and gold, whenever it is called.
 
-        The pairs are tokenized here; weights may change between calls. Without `autocast` the
-        forward passes are in the weights' own precision. A call leaves the encoder in training
-        mode, and raises CollapseError where embeddings are all equal or not finite.
+        The pairs are tokenized, padded and laid on the device here; weights may change between
+        calls. Without `autocast` the forward passes are in the weights' own precision. A call
+        leaves the encoder in training mode, and raises CollapseError where embeddings are all
+        equal or not finite.
         """
         sentences = list(dict.fromkeys((*self.pairs.first, *self.pairs.second)))
-        tokens = dict(zip(sentences, encoder.tokenize(sentences), strict=True))
-        kind = encoder.model.device.type
-        batch_size = self.batch_size if kind == "cpu" else max(self.batch_size, _ROWS)
+        batches = list(encoder.batches(encoder.tokenize(sentences), self.batch_size))
+        encoder = replace(encoder, autocast=autocast)
 
-        def encode(texts: list[str]) -> np.ndarray:
-            with torch.autocast(kind, autocast, enabled=autocast is not None):
-                embeddings = encoder.encode_ids([tokens[text] for text in texts], batch_size)
+        def encode(texts: list[str]) -> np.ndarray:  # the sentences, in their order
+            embeddings = encoder.encode_batches(batches, len(texts))
             refuse_collapsed(embeddings)
             return embeddings
 

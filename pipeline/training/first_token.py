@@ -13,7 +13,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert.modeling_bert import BertLayer, eager_attention_forward
 from transformers.models.roberta.modeling_roberta import RobertaLayer
 
-_ATTENTION = ("eager", "sdpa")  # whose masks have a row a query
+ATTENTION = ("eager", "sdpa")  # whose masks have a row a query
 
 
 def only_first_token(model: PreTrainedModel) -> bool:
@@ -25,7 +25,7 @@ def only_first_token(model: PreTrainedModel) -> bool:
     layers = getattr(getattr(model, "encoder", None), "layer", [])
     if not layers or not isinstance(layers[-1], BertLayer | RobertaLayer):
         return False
-    if model.config._attn_implementation not in _ATTENTION:  # noqa: SLF001 - has no other name
+    if model.config._attn_implementation not in ATTENTION:  # noqa: SLF001 - has no other name
         return False
     layers[-1].forward = partial(_first_token, layers[-1])
     return True

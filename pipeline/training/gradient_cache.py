@@ -28,7 +28,7 @@ def backward_in_parts(
     """Add the gradient of a loss on all rows' embeddings to the weights behind `embed`.
 
     Args:
-        embed: a part's inputs, (n, ...) each -> its embeddings, (n, D).
+        embed: a part's inputs -> its embeddings, (n, D).
         parts: the batch's rows in order; at least one part.
         backward: given all embeddings, (N, D), as a leaf, leaves the loss's gradient there.
         hold: the context of all passes but the last, where weights' gradients are not to be
@@ -46,7 +46,7 @@ def backward_in_parts(
     after = random_state(device)
     backward(leaf)
     gradient = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
-    gradients = torch.split(gradient, [len(part[0]) for part in parts])
+    gradients = torch.split(gradient, [len(own) for own in embeddings])
     last = len(parts) - 1
     for place, (part, state, own) in enumerate(zip(parts, states, gradients, strict=True)):
         set_random_state(state, device)

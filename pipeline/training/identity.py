@@ -25,8 +25,9 @@ from pipeline.training.curves import rounded
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
-# Settings of `train` that say where a run takes place, and who watches it.
-ELSEWHERE = ("device", "launcher", "track")
+# Settings of `train` that say where a run takes place, and who watches it; and `packed`, which
+# records have under `attention`.
+ELSEWHERE = ("device", "launcher", "track", "packed")
 
 
 @dataclass(frozen=True)

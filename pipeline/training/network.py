@@ -9,13 +9,14 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend
-from transformers import BertModel, PreTrainedModel, RobertaModel
+from transformers import PreTrainedModel
 
 from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
 from pipeline.data.batches import rounded_up
-from pipeline.encoder.encoder import SentenceEncoder, pool
+from pipeline.encoder.encoder import SentenceEncoder, attention_mask, pool
 from pipeline.machine.errors import InputError
 from pipeline.training.first_token import only_first_token
+from pipeline.training.packed import check_packs, last_states
 
 # Rows of one forward pass on a CPU: enough to keep its cores busy, few enough to be of like length.
 _ROWS_OF_LIKE_LENGTH = 64
@@ -23,6 +24,8 @@ _ROWS_OF_LIKE_LENGTH = 64
 
 class TrainingNetwork(nn.Module):
     """Token ids (N, L) and mask (N, L) -> embeddings (N, D) that the objective sees.
+
+    Ids (T,) are a packed batch's, see packed.py.
 
     Attributes:
         embed: `whole_batch`, or a compiled form of it.
@@ -37,8 +40,6 @@ class TrainingNetwork(nn.Module):
         self.head = head
         self.embed: Callable[[Tensor, Tensor], Tensor] = self.whole_batch
         self.few_lengths = False
-        sdpa = encoder.model.config._attn_implementation == "sdpa"  # noqa: SLF001 - no other name
-        self._own_mask = sdpa and isinstance(encoder.model, BertModel | RobertaModel)
 
     @property
     def device(self) -> torch.device:
@@ -47,24 +48,20 @@ class TrainingNetwork(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Pooled token states through the head; on a CPU, rows of like length share a pass."""
-        if ids.device.type == "cpu":
+        if ids.device.type == "cpu" and ids.dim() == 2:
             return _in_length_groups(self.embed, ids, mask, few_lengths=self.few_lengths)
         return self.embed(ids, mask)
 
     def whole_batch(self, ids: Tensor, mask: Tensor) -> Tensor:
         """The same in one pass."""
-        attended = attention_mask(mask) if self._own_mask and ids.device.type != "cpu" else mask
-        hidden = self.transformer(input_ids=ids, attention_mask=attended).last_hidden_state
+        if ids.dim() == 1:
+            first_only = self.pooling == "cls"
+            hidden = last_states(self.transformer, ids, mask, first_only=first_only)
+        else:
+            seen = attention_mask(self.transformer, mask)
+            hidden = self.transformer(input_ids=ids, attention_mask=seen).last_hidden_state
         embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
         return embeddings
-
-
-def attention_mask(mask: Tensor) -> Tensor:
-    """(N, L) -> (N, 1, 1, L) of truth values, as attention takes it.
-
-    Of a mask (N, L) transformers would ask the device whether it is full, and wait for the answer.
-    """
-    return mask[:, None, None].bool()
 
 
 def _in_length_groups(
@@ -95,6 +92,8 @@ def build(
     )
     refuse_without_dropout(encoder, backbone.source)
     attend_with_dropout(encoder.model)
+    if settings.packed:
+        check_packs(encoder.model, backbone.source)
     if encoder.layout.pooling == "cls":
         only_first_token(encoder.model)
     if settings.freeze_embeddings:

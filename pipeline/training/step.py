@@ -79,7 +79,7 @@ class Step:
         device = network.device
         self._device, self._processes = device, processes
         self._clip, self._rate = settings.gradient_clip, settings.learning_rate
-        self._part = settings.chunk_size
+        self._part, self._packed = settings.chunk_size, settings.packed
         self.precision = taken_precision(settings.precision, device)
         multiply_in(self.precision, device)
         self.autocast = autocast_dtype(settings.precision, device)
@@ -88,7 +88,8 @@ class Step:
         self._compiled = compiles(settings.compile, device)
         # Several processes exchange embeddings in a step, so that one cannot repeat it alone.
         self._may_fail = settings.compile == "auto" and processes.count == 1
-        self._shapes: set[torch.Size] = set()  # that were trained on: each is a program
+        # That were trained on: each is a program.
+        self._shapes: set[tuple[torch.Size, torch.Size]] = set()
         # A graph's memory is written anew by the next replay: gradients that wait there for
         # others, of further parts or processes, would be lost.
         alone = self._part is None and processes.count == 1
@@ -110,6 +111,8 @@ class Step:
     def execution(self) -> Execution:
         """How steps are taken; final after the first one, since compiling may fail there."""
         attention = taken_attention(self._plain.transformer, self.autocast)
+        if self._packed:
+            attention = f"{attention}, packed tokens"
         compiling = "on" if self._compiled else "off"
         return Execution(self.precision, compiling, self._graphs, attention)
 
@@ -117,7 +120,8 @@ class Step:
         """Update the weights.
 
         Args:
-            ids: (2n, L) tokens of this process's sentences: first views, then second ones.
+            ids: (2n, L) tokens of this process's sentences: first views, then second ones; or as
+                `packing` gives them.
             mask: (2n, L).
             lr_scale: what the learning rate is multiplied by.
         """
@@ -133,7 +137,8 @@ class Step:
     def _safely(self, ids: Tensor, mask: Tensor) -> Outcome:
         """The gradient; eagerly from now on if the compiler fails at the first batch of a shape."""
         self.optimizer.zero_grad(set_to_none=True)
-        if not (self._compiled and self._may_fail) or ids.shape in self._shapes:
+        shape = ids.shape, mask.shape
+        if not (self._compiled and self._may_fail) or shape in self._shapes:
             return self._gradient(ids, mask)
         random = random_state(self._device)
         try:
@@ -143,7 +148,7 @@ class Step:
                 raise
             warn_eager(error)
         else:
-            self._shapes.add(ids.shape)
+            self._shapes.add(shape)
             return outcome
         self._compiled = self._graphs = False
         self._plain.embed, self._loss = self._eager
@@ -155,9 +160,11 @@ class Step:
         if self._part is None:
             return self._backward(self._embed(ids, mask))
         outcomes: list[Outcome] = []
+        rows = 2 * self._part
+        packed = zip(ids, torch.split(mask, rows), strict=True) if self._packed else None
         backward_in_parts(
             self._embed,
-            in_parts((ids, mask), 2 * self._part),
+            list(packed) if packed else in_parts((ids, mask), rows),
             lambda embeddings: outcomes.append(self._backward(embeddings)),
             partial(without_exchange, self._network),
             compiled=self._compiled,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -165,6 +167,21 @@ class TestEncode:
         order = random.Random(0).sample(range(len(SENTENCES)), len(SENTENCES))
         shuffled = encoder.encode([SENTENCES[place] for place in order], 3)
         assert largest_difference(shuffled, alone[order]) < CLOSE
+
+    def test_an_accelerators_batches_are_counted_in_tokens(self, tiny_bert: Path) -> None:
+        """A sentence longer than the count is a batch of its own."""
+        encoder = replace(load(tiny_bert), model=SimpleNamespace(device=torch.device("meta")))
+        lengths = [40, 300, 100, 130, 20]
+        batches = list(encoder.batches([[1] * length for length in lengths], batch_size=1))
+        assert [batch.sentences for batch in batches] == [[1], [3], [2, 0], [4]]
+        assert [batch.ids.shape for batch in batches] == [(1, 300), (1, 130), (2, 100), (1, 20)]
+
+    def test_bf16_moves_embeddings_a_little(self, tiny: Path) -> None:
+        encoder = load(tiny)
+        expected = encoder.encode(SENTENCES)
+        found = replace(encoder, autocast=torch.bfloat16).encode(SENTENCES)
+        assert found.dtype == np.float32
+        assert 0 < largest_difference(found, expected) < 0.1
 
     def test_nothing_gives_no_rows(self, tiny: Path) -> None:
         embeddings = load(tiny).encode([])

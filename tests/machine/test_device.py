@@ -7,6 +7,7 @@ from pipeline.machine.device import (
     Precision,
     autocast_dtype,
     describe,
+    encoding_dtype,
     multiply_in,
     resolve,
     taken_precision,
@@ -64,6 +65,35 @@ def test_tf32_is_taken_where_asked_for_and_there(
 def test_tf32_is_refused_on_a_cpu() -> None:
     with pytest.raises(InputError, match=r"train.precision: tf32, but cpu, .* has none"):
         taken_precision("tf32", CPU)
+
+
+@pytest.mark.parametrize(
+    ("precision", "device", "native", "expected"),
+    [
+        ("fp32", CPU, False, None),
+        ("bf16", CPU, True, torch.bfloat16),
+        ("fp16", CUDA, False, torch.float16),
+    ],
+)
+def test_encoding_takes_the_precision_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+    precision: str,
+    device: torch.device,
+    expected: torch.dtype | None,
+    *,
+    native: bool,
+) -> None:
+    monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: native)
+    assert encoding_dtype(precision, device) == expected
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_a_precision_that_the_device_lacks_is_refused(
+    monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: False)
+    with pytest.raises(InputError, match=rf"--precision: {precision}, but cpu, .* give fp32"):
+        encoding_dtype(precision, CPU)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,8 @@ from torch import nn
 
 from pipeline.machine.device import random_state
 from pipeline.machine.errors import InputError, WriteError
+from pipeline.machine.files import write_atomically
+from pipeline.training import checkpoint
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from tests.tiny import contents
 
@@ -42,14 +45,21 @@ def row(step: int, score: float) -> dict[str, float]:
     return {"step": step, "dev_spearman": score, "loss": float("nan")}
 
 
+@pytest.fixture(autouse=True)
+def at_every_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.training.checkpoint.INTERVAL", 0)
+
+
 def saved(folder: Path) -> Checkpoints:
-    checkpoints = Checkpoints(folder, "a key")
+    """Of a run whose best step was its first, and which took one more."""
     network, optimizer = start()
     go_on(network, optimizer, 1)
     progress = Progress(step=1)
     progress.add(row(1, 50.0))
-    checkpoints.save_best(network)
-    checkpoints.save(progress, network, optimizer, [random_state(CPU)])
+    with Checkpoints(folder, "a key") as checkpoints:
+        checkpoints.keep_best(network)
+        go_on(network, optimizer, 1)
+        checkpoints.save(progress, network, optimizer, [random_state(CPU)])
     return checkpoints
 
 
@@ -63,50 +73,107 @@ def test_the_first_of_equal_scores_is_the_best() -> None:
     assert (progress.best_step, progress.best_score, len(progress.rows)) == (5, 61.0, 5)
 
 
-@pytest.mark.parametrize("other", ["missing", "of another run"])
-def test_a_last_state_without_its_best_is_not_used(tmp_path: Path, other: str) -> None:
-    checkpoints = saved(tmp_path)
-    (tmp_path / "best.pt").unlink()
-    if other == "of another run":
-        Checkpoints(tmp_path, "another key").save_best(start()[0])
-    assert resume(checkpoints.last(), *start(), rank=0) == Progress()
-    with pytest.raises(InputError, match=r"best\.pt: gone or of another run"):
-        checkpoints.load_best(start()[0])
+def test_the_best_weights_come_back_with_the_last_state(tmp_path: Path) -> None:
+    saved(tmp_path)
+    best, _ = start()
+    go_on(best, torch.optim.AdamW(best.parameters(), lr=0.1), 1)
+    checkpoints, network = Checkpoints(tmp_path, "a key"), start(seed=1)[0]
+    state = checkpoints.last()
+    assert state is not None
+    checkpoints.load_best(network)
+    for name, tensor in best.state_dict().items():
+        assert torch.equal(network.state_dict()[name], tensor)
+        assert not torch.equal(state["network"][name], tensor)
 
 
-@pytest.mark.parametrize("name", ["last.pt", "best.pt"])
+def test_a_checkpoint_of_another_run_is_not_used(tmp_path: Path) -> None:
+    saved(tmp_path)
+    last = Checkpoints(tmp_path, "another key").last()
+    assert resume(last, *start(), rank=0) == Progress()
+
+
+def test_a_checkpoint_holds_the_moment_when_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training goes on while a thread writes."""
+    gate = Event()
+
+    def slowly(path: Path, content: memoryview) -> None:
+        gate.wait()
+        write_atomically(path, content)
+
+    monkeypatch.setattr(checkpoint, "write_atomically", slowly)
+    network, optimizer = start()
+    progress = Progress(step=1)
+    progress.add(row(1, 50.0))
+    go_on(network, optimizer, 1)
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    with Checkpoints(tmp_path, "a key") as checkpoints:
+        checkpoints.keep_best(network)
+        checkpoints.save(progress, network, optimizer, [random_state(CPU)])
+        go_on(network, optimizer, 2)
+        progress.step = 3
+        progress.add(row(3, 60.0))
+        gate.set()
+    state = checkpoints.last()
+    assert state is not None
+    assert all(torch.equal(state["network"][name], own) for name, own in before.items())
+    assert (state["progress"]["step"], len(state["progress"]["rows"])) == (1, 1)
+    (moments,) = {int(own["step"]) for own in state["optimiser"]["state"].values()}
+    assert moments == 1
+
+
+def test_there_is_none_within_a_minute_of_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkpoint, "INTERVAL", 60.0)
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    network, optimizer = start()
+    go_on(network, optimizer, 1)
+    with Checkpoints(tmp_path, "a key") as checkpoints:
+        checkpoints.keep_best(network)
+        for now in (1059.0, 1061.0, 1120.0, 1122.0):
+            progress = Progress(step=int(now))
+            checkpoints.save(progress, network, optimizer, [random_state(CPU)])
+            if now == 1059.0:
+                assert checkpoints.last() is None
+    state = checkpoints.last()
+    assert state is not None
+    assert state["progress"]["step"] == 1122
+
+
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(share=st.floats(0, 0.99), rest=st.sampled_from([b"", bytes(100)]))
 def test_a_torn_file_is_named_with_what_to_delete(
-    tmp_path: Path, name: str, share: float, rest: bytes
+    tmp_path: Path, share: float, rest: bytes
 ) -> None:
-    content = whole(tmp_path, name)
-    (tmp_path / name).write_bytes(content[: int(share * len(content))] + rest)
-    refuses(tmp_path, name)
+    content = whole(tmp_path)
+    (tmp_path / "last.pt").write_bytes(content[: int(share * len(content))] + rest)
+    refuses(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["last.pt", "best.pt"])
-def test_what_is_no_checkpoint_is_named_with_what_to_delete(tmp_path: Path, name: str) -> None:
-    content = whole(tmp_path, name)
+def test_what_is_no_checkpoint_is_named_with_what_to_delete(tmp_path: Path) -> None:
+    content = whole(tmp_path)
     middle = len(content) // 2
     zeroed = content[:middle] + bytes(200) + content[middle + 200 :]  # as after a power failure
     for other in (b"", b"text", zeroed):
-        (tmp_path / name).write_bytes(other)
-        refuses(tmp_path, name)
-    torch.save([1, 2], tmp_path / name)
-    refuses(tmp_path, name)
+        (tmp_path / "last.pt").write_bytes(other)
+        refuses(tmp_path)
+    torch.save([1, 2], tmp_path / "last.pt")
+    refuses(tmp_path)
 
 
-def whole(folder: Path, name: str) -> bytes:
+def whole(folder: Path) -> bytes:
     """A whole checkpoint's bytes."""
     saved(folder)
-    return (folder / name).read_bytes()
+    return (folder / "last.pt").read_bytes()
 
 
-def refuses(folder: Path, name: str) -> None:
-    sentence = rf"{name}: damaged \(\w+\); delete {folder} to start the run anew"
+def refuses(folder: Path) -> None:
+    sentence = rf"last\.pt: damaged \(\w+\); delete {folder} to start the run anew"
     with pytest.raises(InputError, match=sentence):
         Checkpoints(folder, "a key").last()
 
@@ -127,7 +194,7 @@ def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoints = saved(tmp_path / "run")
+    saved(tmp_path / "run")
     before = contents(tmp_path)
 
     def full(path: Path, content: bytes) -> None:
@@ -135,8 +202,12 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    with pytest.raises(WriteError, match=r"best\.pt: the disk is full \(0\.0 MB are needed\)"):
-        checkpoints.save_best(start()[0])
+    network, optimizer = start()
+    with Checkpoints(tmp_path / "run", "a key") as checkpoints:
+        checkpoints.keep_best(network)
+        checkpoints.save(Progress(step=2), network, optimizer, [random_state(CPU)])
+        with pytest.raises(WriteError, match=r"last\.pt: the disk is full \(0\.0 MB are needed\)"):
+            checkpoints.save(Progress(step=3), network, optimizer, [random_state(CPU)])
     assert contents(tmp_path) == before
 
 

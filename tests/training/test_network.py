@@ -10,13 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.encoder.encoder import SentenceEncoder, pool
+from pipeline.encoder.encoder import SentenceEncoder, attention_mask, pool
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.errors import InputError
 from pipeline.training.network import (
     TrainingNetwork,
     attend_with_dropout,
-    attention_mask,
     freeze_embeddings,
     make_head,
     refuse_without_dropout,
@@ -106,7 +105,9 @@ def test_a_mask_that_asks_the_device_nothing_gives_the_same(tiny: Path, *, own_m
     encoder.model.set_attn_implementation("sdpa")
     mask = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0]])
     ids = torch.tensor([[2, 7, 8, 3], [2, 3, 0, 0]])
-    attended = attention_mask(mask) if own_mask else mask
+    elsewhere = attention_mask(encoder.model, mask.to("meta"))
+    assert (elsewhere.shape, elsewhere.dtype) == ((2, 1, 1, 4), torch.bool)
+    attended = mask[:, None, None].bool() if own_mask else mask
     hidden = encoder.model(input_ids=ids, attention_mask=attended).last_hidden_state
     alone = encoder.model(input_ids=ids[1:, :2]).last_hidden_state
     torch.testing.assert_close(hidden[1, :2], alone[0])
