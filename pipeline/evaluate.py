@@ -84,7 +84,10 @@ def _run(options: argparse.Namespace) -> None:
         dev = spearman(cosine_scores(encode, pairs), pairs.gold)
         origin = replace(origin, dev_spearman=round(dev, DIGITS))
     result = measure(encode, tasks, options.setting)
-    content = metrics(name, folder_version(folder), origin, result, options.data).content()
+    measured = metrics(name, folder_version(folder), origin, result, options.data)
+    if options.precision != "fp32":
+        measured = measured.model_copy(update={"precision": options.precision})
+    content = measured.content()
     files = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
     if options.scores:
         files[options.scores] = scores_archive(result.sts, clusters(tasks.sts))

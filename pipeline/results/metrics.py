@@ -83,6 +83,7 @@ class Metrics(_Part):
     seed: int | None
     dev_spearman: float | None = None
     data: str
+    precision: str | None = None  # of matrix products, where it is not fp32
     tasks: tuple[str, ...]
     missing: tuple[str, ...]
     sts: dict[str, StsMetrics] | None = None

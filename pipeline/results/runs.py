@@ -149,6 +149,7 @@ def _conditions(run: Metrics) -> dict[str, Any]:
     sts, transfer = run.sts or {}, run.transfer or {}
     return {
         "data": run.data,
+        "precision": run.precision or "fp32",
         "tasks": ", ".join(run.tasks),
         "missing": ", ".join(run.missing) or "none",
         "pairs": {task: score.pairs for task, score in sts.items()},

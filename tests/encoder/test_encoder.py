@@ -170,7 +170,10 @@ class TestEncode:
 
     def test_an_accelerators_batches_are_counted_in_tokens(self, tiny_bert: Path) -> None:
         """A sentence longer than the count is a batch of its own."""
-        encoder = replace(load(tiny_bert), model=SimpleNamespace(device=torch.device("meta")))
+        encoder = replace(
+            load(tiny_bert),
+            model=SimpleNamespace(device=torch.device("meta")),  # type: ignore[arg-type]
+        )
         lengths = [40, 300, 100, 130, 20]
         batches = list(encoder.batches([[1] * length for length in lengths], batch_size=1))
         assert [batch.sentences for batch in batches] == [[1], [3], [2, 0], [4]]

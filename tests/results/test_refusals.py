@@ -57,6 +57,14 @@ def without_labels(project: Project) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
+def in_another_precision(project: Project) -> None:
+    project.add("mhe")
+    project.add("mpt")
+    path = project.folder / "metrics" / "mpt" / "1.json"
+    content = json.loads(path.read_text(encoding="utf-8")) | {"precision": "bf16"}
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
 def in_anothers_place(project: Project) -> None:
     project.add("vicreg")
     (project.folder / "metrics" / "vicreg").rename(project.folder / "metrics" / "mhe")
@@ -66,6 +74,7 @@ UNUSABLE: dict[str, Callable[[Project], None]] = {
     "holds no <objective>/<seed>.json; run pipeline.evaluate first": lambda _: None,
     "untrained.json has tasks STS12, mpt/1 has STS-B": with_another_backbone,
     "(sts.STS-B.label: Field required); evaluate the encoder again": without_labels,
+    "mpt/1.json has precision bf16, mhe/1 has fp32": in_another_precision,
     "was measured on vicreg-1": in_anothers_place,
     "1.json is not <objective>/<seed>.json as": lambda project: project.write(
         "metrics/mhe/1.json", b"{"
