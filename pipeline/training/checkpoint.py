@@ -119,7 +119,7 @@ class Checkpoints:
             "key": self._key,
             "progress": vars(progress),
             "network": network.state_dict(),
-            "optimiser": optimizer.state_dict(),
+            "optimizer": optimizer.state_dict(),
             "random": list(random),
             "best": self._best,
         }
@@ -194,6 +194,6 @@ def resume(
     if state is None:
         return Progress()
     network.load_state_dict(state["network"])
-    optimizer.load_state_dict(state["optimiser"])
+    optimizer.load_state_dict(state["optimizer"])
     set_random_state(state["random"][rank], next(network.parameters()).device)
     return Progress(**state["progress"])
