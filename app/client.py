@@ -140,8 +140,10 @@ class Client:
         size = _TEXTS // (2 * max(1, len(models)))
         for start in range(0, len(pairs), size):
             part = [list(pair) for pair in pairs[start : start + size]]
-            found = self._similarities({"models": models, "pairs": part}, (len(part),), key)
-            for model, similar in found.items():
+            cosines_by_model = self._similarities(
+                {"models": models, "pairs": part}, (len(part),), key
+            )
+            for model, similar in cosines_by_model.items():
                 cosines[model][start : start + size] = similar.cosines
                 with self._understood():
                     truncated[model] += [_shifted(cut, start) for cut in similar.truncated]
@@ -164,11 +166,11 @@ class Client:
         with self._understood():
             return [
                 Hit(
-                    index=one["index"],
-                    score=float(one["score"]),
-                    document=documents[one["index"]],
+                    index=entry["index"],
+                    score=float(entry["score"]),
+                    document=documents[entry["index"]],
                 )
-                for one in answer["data"]
+                for entry in answer["data"]
             ]
 
     def views(
@@ -181,11 +183,13 @@ class Client:
     ) -> BothViews:
         """The embeddings of a batch: two dropout views of the anchors where no positives are."""
         # Any objective: only the embeddings of the answer are used.
-        asked = {"objective": "info_nce", "embeddings": True}
-        answer = self.components(model, anchors, positives, seed, asked, key)
+        extras = {"objective": "info_nce", "embeddings": True}
+        answer = self.components(model, anchors, positives, seed, extras, key)
         with self._understood():
-            given = answer["embeddings"]
-            anchor, positive = (np.array(given[one], np.float32) for one in ("anchor", "positive"))
+            views = answer["embeddings"]
+            anchor, positive = (
+                np.array(views[side], np.float32) for side in ("anchor", "positive")
+            )
             _check(anchor.shape == positive.shape and anchor.ndim == 2)
             _check(len(anchor) == len(anchors) and bool(np.isfinite([anchor, positive]).all()))
             return BothViews(anchor, positive, tuple(map(str, answer["truncated"])))
@@ -196,7 +200,7 @@ class Client:
         anchors: Sequence[str],
         positives: Sequence[str] | None,
         seed: int,
-        asked: Mapping[str, Any],
+        extras: Mapping[str, Any],
         key: str = "",
     ) -> dict[str, Any]:
         """What /v1/components answers for a batch; `asked` is the rest of the request."""
@@ -205,7 +209,7 @@ class Client:
             "anchors": list(anchors),
             "positives": None if positives is None else list(positives),
             "seed": seed,
-            **asked,
+            **extras,
         }
         return self._send("POST", "/v1/components", body, key)
 
@@ -213,7 +217,7 @@ class Client:
         """How many tokens of texts an encoder does not know, and how many they have."""
         answer = self._send("POST", "/v1/tokenize", {"model": model, "input": list(texts)}, key)
         with self._understood():
-            tokens = [token for one in answer["data"] for token in one["tokens"]]
+            tokens = [token for text in answer["data"] for token in text["tokens"]]
             words = [token for token in tokens if token not in _AROUND]
             return sum(token in _UNKNOWN for token in words), len(words)
 
@@ -224,12 +228,14 @@ class Client:
         answer = self._send("POST", "/v1/similarity", body, key)
         with self._understood():
             entries = {entry["model"]: entry for entry in answer["data"]}
-            found = {}
+            texts_by_model = {}
             for model in body["models"]:
                 cosines = np.array(entries[model]["similarities"], float)
                 _check(cosines.shape == shape and bool(np.isfinite(cosines).all()))
-                found[model] = Similarities(cosines, tuple(map(str, entries[model]["truncated"])))
-            return found
+                texts_by_model[model] = Similarities(
+                    cosines, tuple(map(str, entries[model]["truncated"]))
+                )
+            return texts_by_model
 
     def _send_or_none(self, path: str, code: str, key: str) -> dict[str, Any] | None:
         """What is there; None where the service says by `code` that there is nothing."""
@@ -350,8 +356,8 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
 
 def _pause(answer: httpx.Response) -> float:
     """Seconds after which to come back; a date, which may also stand there, is not read."""
-    asked = answer.headers.get("Retry-After", "")
-    return float(asked) if asked.isascii() and asked.isdigit() else 1.0
+    header = answer.headers.get("Retry-After", "")
+    return float(header) if header.isascii() and header.isdigit() else 1.0
 
 
 def _refusal(content: Any) -> tuple[str, str]:

@@ -46,8 +46,8 @@ def split_rows(text: str) -> tuple[str, list[Line]]:
 def _agreement(rows: list[Line]) -> tuple[float, float]:
     """The share of rows that have the commonest width: of strict rows, and of all."""
     shares = []
-    for some in ([line for line in rows if line.strict], rows):
-        widths = Counter(len(line.cells) for line in some if len(line.cells) > 1)
+    for candidates in ([line for line in rows if line.strict], rows):
+        widths = Counter(len(line.cells) for line in candidates if len(line.cells) > 1)
         shares.append(max(widths.values(), default=0) / max(1, len(rows)))
     return shares[0], shares[1]
 

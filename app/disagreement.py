@@ -23,14 +23,14 @@ def most_disputed(
     gap = np.asarray(first, float) - np.asarray(second, float)
     higher = [int(index) for index in np.argsort(-gap, kind="stable") if gap[index] > 0]
     lower = [int(index) for index in np.argsort(gap, kind="stable") if gap[index] < 0]
-    chosen: list[int] = []
-    used: set[str] = set()
-    while len(chosen) < count and (higher or lower):
+    rows: list[int] = []
+    sentences: set[str] = set()
+    while len(rows) < count and (higher or lower):
         for waiting in (higher, lower):
-            while waiting and len(chosen) < count:
+            while waiting and len(rows) < count:
                 index = waiting.pop(0)
-                if used.isdisjoint(pairs[index]):
-                    used.update(pairs[index])
-                    chosen.append(index)
+                if sentences.isdisjoint(pairs[index]):
+                    sentences.update(pairs[index])
+                    rows.append(index)
                     break
-    return chosen
+    return rows

@@ -49,9 +49,11 @@ class Document:
                     return
                 body = _mend(b"".join(parts))
                 start = begun.pop()
-                kept = [pair for pair in start["headers"] if pair[0].lower() != b"content-length"]
-                kept.append((b"content-length", str(len(body)).encode()))
-                await send({**start, "headers": kept})
+                headers = [
+                    pair for pair in start["headers"] if pair[0].lower() != b"content-length"
+                ]
+                headers.append((b"content-length", str(len(body)).encode()))
+                await send({**start, "headers": headers})
                 message = {"type": "http.response.body", "body": body}
             await send(message)
 

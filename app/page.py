@@ -156,10 +156,10 @@ def create_page(api: Client, public_url: str) -> gr.Blocks:
     return page
 
 
-def _computes(name: str, shown: Guarded, trigger: Any, **options: Any) -> None:
+def _computes(name: str, content: Guarded, trigger: Any, **options: Any) -> None:
     """A panel's computation on an event, with what the page has to know of it."""
     trigger(None, js=f"() => {{ triad.started('{name}'); }}")
-    shown.on(trigger, **options).then(None, js=f"() => {{ triad.done('{name}'); }}")
+    content.on(trigger, **options).then(None, js=f"() => {{ triad.done('{name}'); }}")
 
 
 def _keep_in_address(page: gr.Blocks, fields: Sequence[Any]) -> None:
@@ -178,17 +178,17 @@ def _keep_in_address(page: gr.Blocks, fields: Sequence[Any]) -> None:
 def _look_for_service(page: gr.Blocks, shared: Shared, status: gr.HTML) -> None:
     """Ask for the encoders when the page opens, a key is given, or the service was down."""
     looks = Newest()
-    wanted = [gr.Textbox(visible=False), gr.Textbox(visible=False)]
+    linked = [gr.Textbox(visible=False), gr.Textbox(visible=False)]
 
     def look(request: gr.Request, key: str, first: str, second: str) -> tuple[Any, ...]:
         newest = looks.begin(request.session_hash)
-        seen = _look(shared.api, key, (first, second))
-        return seen if newest() else tuple(gr.skip() for _ in seen)
+        updates = _look(shared.api, key, (first, second))
+        return updates if newest() else tuple(gr.skip() for _ in updates)
 
     for event in (page.load, shared.timer.tick, shared.key.submit):
         looked = event(
             look,
-            [shared.key, *wanted],
+            [shared.key, *linked],
             [status, shared.key, shared.first, shared.second, shared.timer],
             js="(key) => [key, ...triad.wanted()]",
             **_QUIET,
@@ -196,31 +196,31 @@ def _look_for_service(page: gr.Blocks, shared: Shared, status: gr.HTML) -> None:
         looked.then(None, js="() => { triad.looked(); }")
 
 
-def _look(api: Client, key: str, wanted: Sequence[str]) -> tuple[Any, ...]:
+def _look(api: Client, key: str, linked: Sequence[str]) -> tuple[Any, ...]:
     """Status, key box, both choices and the timer, as the service is now."""
     unchanged = gr.skip()
     try:
         cards = api.models(key)
     except ApiError as error:
         down = error.kind in ("down", "busy")
-        asked = gr.Textbox(visible=True) if error.kind == "key" else unchanged
-        return alert(error.message), asked, unchanged, unchanged, gr.Timer(active=down)
+        key_box = gr.Textbox(visible=True) if error.kind == "key" else unchanged
+        return alert(error.message), key_box, unchanged, unchanged, gr.Timer(active=down)
     names = [card["id"] for card in cards]
-    missing = [name[:200] for name in wanted if name and name not in names]
-    chosen = [
+    missing = [name[:200] for name in linked if name and name not in names]
+    selected = [
         name if name in names else default
-        for name, default in zip(wanted, default_pair(names), strict=True)
+        for name, default in zip(linked, default_pair(names), strict=True)
     ]
-    said = (
+    sentence = (
         alert(
             f"The link asks for {' and '.join(map(repr, missing))}, which this service does not "
-            f"have; {chosen[0]} and {chosen[1]} are shown instead."
+            f"have; {selected[0]} and {selected[1]} are shown instead."
         )
         if missing
         else ""
     )
-    choices = [gr.Dropdown(names, value=name) for name in chosen]
-    return said, unchanged, *choices, gr.Timer(active=False)
+    choices = [gr.Dropdown(names, value=name) for name in selected]
+    return sentence, unchanged, *choices, gr.Timer(active=False)
 
 
 def default_pair(ids: Sequence[str]) -> tuple[str, str]:

@@ -125,11 +125,11 @@ def _row(line: Line, columns: Columns, *, comma: bool) -> Row:
     second = _sentence(line, columns.second, "second")
     if columns.gold is None:
         return Row(line.number, first, second, None)
-    given = cells[columns.gold] if columns.gold < len(cells) else ""
-    gold = number(given, comma=comma)
+    gold_text = cells[columns.gold] if columns.gold < len(cells) else ""
+    gold = number(gold_text, comma=comma)
     if gold is None or not math.isfinite(gold):
-        shown = repr(given[:40]) if given else "nothing"
-        raise _RowError(f"expected a number as its grade, got {shown}; other rows have one.")
+        quoted = repr(gold_text[:40]) if gold_text else "nothing"
+        raise _RowError(f"expected a number as its grade, got {quoted}; other rows have one.")
     return Row(line.number, first, second, gold)
 
 

@@ -66,17 +66,17 @@ def _benchmark(card: Card, results: Mapping[str, Any] | None) -> str:
 
 def _untrained(card: Card, results: Mapping[str, Any] | None) -> str:
     """What the backbone alone has on the same data, where that is known."""
-    known = ((results or {}).get("objectives", {}).get("untrained") or {}).get("scores", {})
+    untrained = ((results or {}).get("objectives", {}).get("untrained") or {}).get("scores", {})
     score = None
     if results and results.get("data") == card.get("sts_data"):
-        score = next((one["mean"] for one in reversed(known.values())), None)
+        score = next((spread["mean"] for spread in reversed(untrained.values())), None)
     elif card.get("sts_data") == "senteval" and (card.get("backbone") or {}).get("source") == _MINI:
         score = json.loads(FILE.read_text(encoding="utf-8"))["scores"]["last"]["untrained"]
     return "" if score is None else f" (untrained {score:.1f})"
 
 
 def _captions(cosines: Any) -> str:
-    gold = np.array([one.gold for one in sample.graded_pairs()])
+    gold = np.array([pair.gold for pair in sample.graded_pairs()])
     spearman, _ = correlations(np.asarray(cosines), gold)
     return (
         f"{len(gold)} open caption pairs: {100 * spearman.value:.1f} "

@@ -127,9 +127,9 @@ class Guarded:
             return self.call(request.session_hash, *inputs)
 
         # Gradio gives the request and the progress to those whose signature asks for them.
-        asked = inspect.signature(run).parameters["request"]
+        annotation = inspect.signature(run).parameters["request"]
         own = inspect.signature(self._handler).parameters.values()
-        run.__signature__ = inspect.Signature([asked, *own])  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature([annotation, *own])  # type: ignore[attr-defined]
         return run
 
 

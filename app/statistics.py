@@ -41,12 +41,12 @@ def percentiles(cosines: Values | Sequence[float], quantiles: Sequence[float] | 
         quantiles: the cosines at equal steps from 0 to 100 % of the same encoder's graded pairs;
             None: these cosines are the measure.
     """
-    given = np.asarray(cosines, float)
-    values = np.sort(given.ravel()) if quantiles is None else np.asarray(quantiles, float)
+    row = np.asarray(cosines, float)
+    values = np.sort(row.ravel()) if quantiles is None else np.asarray(quantiles, float)
     percents = np.linspace(0, 100, len(values)) if len(values) > 1 else np.array([50.0])
     # Where quantiles are equal, np.interp gives the last of their percents; mirrored, the first.
-    last = np.interp(given, values, percents)
-    first = np.interp(-given, -values[::-1], percents[::-1])
+    last = np.interp(row, values, percents)
+    first = np.interp(-row, -values[::-1], percents[::-1])
     return np.asarray((first + last) / 2)
 
 
@@ -59,19 +59,19 @@ def correlations(
     """
     if not _vary(scores, gold):
         return _NONE, _NONE
-    one, other = _Side(scores), _Side(gold)
-    values, found = _bootstrap(
+    first_side, second_side = _Side(scores), _Side(gold)
+    values, resampled = _bootstrap(
         lambda counts: np.stack(
             [
-                _correlated(counts, one.ranks(counts), other.ranks(counts)),
-                _correlated(counts, one.values, other.values),
+                _correlated(counts, first_side.ranks(counts), second_side.ranks(counts)),
+                _correlated(counts, first_side.values, second_side.values),
             ]
         ),
         len(gold),
         resamples,
         seed,
     )
-    return _interval(values[0], found[0]), _interval(values[1], found[1])
+    return _interval(values[0], resampled[0]), _interval(values[1], resampled[1])
 
 
 def difference(
@@ -113,9 +113,9 @@ class _Side:
 
     def ranks(self, counts: Counts) -> Values:
         """Each pair's mean rank in each draw, (R, N), of how often it was drawn, (R, N)."""
-        drawn = np.add.reduceat(counts[:, self._order], self._starts, axis=1)
+        totals = np.add.reduceat(counts[:, self._order], self._starts, axis=1)
         # Equal values share the middle of the ranks that they take up together.
-        middle: Values = np.cumsum(drawn, axis=1) - (drawn - 1) / 2
+        middle: Values = np.cumsum(totals, axis=1) - (totals - 1) / 2
         return middle[:, self._group]
 
 
@@ -127,11 +127,11 @@ def _correlated(counts: Counts, first: Values, second: Values) -> Values:
         first: (R, N) or (N,).
         second: likewise.
     """
-    sides, drawn = [], counts > 0
+    sides, included = [], counts > 0
     for side in (first, second):
         mean = (counts * side).sum(axis=1, keepdims=True) / counts.shape[1]
-        high = np.where(drawn, side, -np.inf).max(axis=1, keepdims=True)
-        low = np.where(drawn, side, np.inf).min(axis=1, keepdims=True)
+        high = np.where(included, side, -np.inf).max(axis=1, keepdims=True)
+        low = np.where(included, side, np.inf).min(axis=1, keepdims=True)
         # Scaled, so that tiny values do not vanish when squared. What does not vary is nan.
         width = np.where(high > low, high - low, np.nan)
         sides.append((side - mean) / width)
@@ -147,19 +147,19 @@ def _bootstrap(
     random = np.random.default_rng(seed)
     value = measure(np.ones((1, count), np.int64))[..., 0]
     rows = max(1, _BLOCK // count)
-    found = [np.empty((*value.shape, 0))]
+    batches = [np.empty((*value.shape, 0))]
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
         draws = random.integers(0, count, (size, count)) + count * np.arange(size)[:, None]
         counts = np.bincount(draws.ravel(), minlength=size * count).reshape(size, count)
-        found.append(measure(counts))
-    return value, np.concatenate(found, axis=-1)
+        batches.append(measure(counts))
+    return value, np.concatenate(batches, axis=-1)
 
 
-def _interval(value: Values, found: Values) -> Correlation:
-    found = found[np.isfinite(found)]
-    if not len(found):
+def _interval(value: Values, resampled: Values) -> Correlation:
+    finite = resampled[np.isfinite(resampled)]
+    if not len(finite):
         return Correlation(float(value), np.nan, np.nan)
     tail = (1 - _LEVEL) / 2
-    low, high = np.quantile(found, [tail, 1 - tail])
+    low, high = np.quantile(finite, [tail, 1 - tail])
     return Correlation(float(value), float(low), float(high))

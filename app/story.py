@@ -91,9 +91,9 @@ def _probes(folder: Path) -> dict[str, Any]:
     output: their cosine, and the mean cosine of sentences of different pairs.
     """
     files = sorted(folder.glob("*.npy"), key=lambda file: int(file.stem))
-    steps, leads, neighbours, others = [], [], [], []
+    steps, leads, neighbours, rest = [], [], [], []
     for file in files:
-        first, second, served = (_unit(one) for one in np.load(file).astype(np.float64))
+        first, second, served = (_unit(view) for view in np.load(file).astype(np.float64))
         cosines = first[::2] @ second[::2].T
         aligned = cosines.diagonal().copy()
         np.fill_diagonal(cosines, -np.inf)
@@ -102,8 +102,8 @@ def _probes(folder: Path) -> dict[str, Any]:
         steps.append(int(file.stem))
         leads.append(np.round(aligned - cosines.max(axis=1), 3).tolist())
         neighbours.append(np.round(alike[::2, 1::2].diagonal(), 3).tolist())
-        others.append(round(float(alike[pair[:, None] != pair].mean()), 3))
-    return {"step": steps, "lead": leads, "neighbours": neighbours, "others": others}
+        rest.append(round(float(alike[pair[:, None] != pair].mean()), 3))
+    return {"step": steps, "lead": leads, "neighbours": neighbours, "others": rest}
 
 
 def _unit(embeddings: Any) -> Any:
@@ -115,8 +115,12 @@ def render() -> str:
     data = json.loads(FILE.read_text(encoding="utf-8"))
     original, modified = (data["objectives"][name] for name in _OBJECTIVES)
     shares = [
-        float(np.mean([share for share in one["dynamics"]["hardest_share"] if share is not None]))
-        for one in (original, modified)
+        float(
+            np.mean(
+                [share for share in objective["dynamics"]["hardest_share"] if share is not None]
+            )
+        )
+        for objective in (original, modified)
     ]
     ratios = [ratio for ratio in original["dynamics"]["ratio"] if ratio is not None]
     apart, low, high = data["scores"]["difference"]

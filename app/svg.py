@@ -18,8 +18,8 @@ _BETWEEN = ((184, 74, 0), (232, 183, 150), (226, 232, 240), (150, 187, 244), (29
 
 def svg(width: float, height: float, body: str, alt: str, extra: str = "") -> str:
     """A picture that says what it shows to those who cannot see it."""
-    told = f'role="img" aria-label="{html.escape(alt)}"'
-    return f'<svg viewBox="0 0 {width:g} {height:g}" {told} {extra}>{body}</svg>'
+    role = f'role="img" aria-label="{html.escape(alt)}"'
+    return f'<svg viewBox="0 0 {width:g} {height:g}" {role} {extra}>{body}</svg>'
 
 
 def places(percents: Sequence[float], alt: str) -> str:
@@ -76,23 +76,24 @@ def maps(
         "names": [*names, "B - A"],
         "sentences": list(sentences),
         "values": [
-            np.where(np.isfinite(one), np.round(one), 0).astype(int).tolist() for one in values
+            np.where(np.isfinite(value), np.round(value), 0).astype(int).tolist()
+            for value in values
         ],
     }
-    drawn = ""
+    markup = ""
     titles = (f"A: {names[0]}", f"B: {names[1]}", "B less A")
-    for title, one, between in zip(titles, values, (False, False, True), strict=True):
+    for title, grid, between in zip(titles, values, (False, False, True), strict=True):
         span = (-limit, limit) if between else (0.0, 100.0)
-        drawn += (
+        markup += (
             f"<figure><figcaption>{html.escape(title)}</figcaption>"
-            f"{_map(one, sentences, span, title, between=between)}"
+            f"{_map(grid, sentences, span, title, between=between)}"
             f"{_key(span, between=between)}</figure>"
         )
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return (
         f'<div class="maps"><script type="application/json">{text}</script>'
         '<p class="readout" role="status">Point at a cell, or use the arrow keys on a map.</p>'
-        f'<div class="three">{drawn}</div></div>'
+        f'<div class="three">{markup}</div></div>'
     )
 
 
@@ -105,8 +106,8 @@ def _map(
     between: bool,
 ) -> str:
     count = len(sentences)
-    told = count <= 12
-    left = 150 if told else 26
+    labelled = count <= 12
+    left = 150 if labelled else 26
     size = 300 / count
     cells = "".join(
         f'<rect x="{left + size * column:.2f}" y="{size * row:.2f}" width="{size:.2f}" '
@@ -115,12 +116,12 @@ def _map(
         for row in range(count)
         for column in range(count)
     )
-    every = max(1, count // 10)
+    stride = max(1, count // 10)
     names = "".join(
         f'<text x="{left - 6}" y="{size * (row + 0.5) + 4:.1f}" text-anchor="end">'
-        f"{html.escape(_short(sentence) if told else str(row + 1))}</text>"
+        f"{html.escape(_short(sentence) if labelled else str(row + 1))}</text>"
         for row, sentence in enumerate(sentences)
-        if told or row % every == 0
+        if labelled or row % stride == 0
     )
     off = values[~np.eye(count, dtype=bool)]
     alt = f"{title}: {count} sentences with each other, {np.nanmean(off):.0f} on average."
@@ -158,12 +159,12 @@ def curves(
     points = [
         [
             (step, value)
-            for step, value in ((row.get("step"), row.get(key)) for row in one)
+            for step, value in ((row.get("step"), row.get(key)) for row in line)
             if step is not None and value is not None
         ]
-        for one in rows
+        for line in rows
     ]
-    everything = np.array([point for one in points for point in one], float)
+    everything = np.array([point for line in points for point in line], float)
     if not len(everything):
         return '<p class="note">Not recorded for these encoders.</p>'
     finite = everything[np.isfinite(everything).all(axis=1)]
@@ -186,13 +187,13 @@ def curves(
     body += (
         f'<text x="46" y="190">step 0</text><text x="386" y="190" text-anchor="end">{last:g}</text>'
     )
-    told = []
-    for side, one in enumerate(points):
-        known = [(step, value) for step, value in one if np.isfinite(value)]
-        if known:
-            path = "L".join(at(step, value) for step, value in known)
+    texts = []
+    for side, line in enumerate(points):
+        visible = [(step, value) for step, value in line if np.isfinite(value)]
+        if visible:
+            path = "L".join(at(step, value) for step, value in visible)
             body += f'<path class="line side-{side}" d="M{path}"/>'
-            x, y = at(*known[-1]).split()
+            x, y = at(*visible[-1]).split()
             body += f'<circle class="dot side-{side}" cx="{x}" cy="{y}" r="4"/>'
-            told.append(f"{'AB'[side]} from {known[0][1]:.3g} to {known[-1][1]:.3g}")
-    return svg(400, 196, body, f"{key.replace('_', ' ')} over the steps: {'; '.join(told)}.")
+            texts.append(f"{'AB'[side]} from {visible[0][1]:.3g} to {visible[-1][1]:.3g}")
+    return svg(400, 196, body, f"{key.replace('_', ' ')} over the steps: {'; '.join(texts)}.")

@@ -62,7 +62,7 @@ def say(line: str) -> None:
 
 def machine(*packages: str) -> dict[str, Any]:
     """Processor, cores, the versions of packages that are installed, and the date."""
-    installed = {one.name: one.version for one in metadata.distributions()}
+    installed = {package.name: package.version for package in metadata.distributions()}
     return {
         "cpu": processor(),
         "cores": usable_cores(),

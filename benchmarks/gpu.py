@@ -136,8 +136,8 @@ class Bench:
         file = self.folder / "dev.tsv"
         if not file.exists():
             lines = (ROOT / params.train.dev).read_text(encoding="utf-8").splitlines()
-            chosen = lines if self.on_gpu else lines[:40]
-            file.write_text("\n".join(chosen) + "\n", encoding="utf-8")
+            own_lines = lines if self.on_gpu else lines[:40]
+            file.write_text("\n".join(own_lines) + "\n", encoding="utf-8")
         return str(file)
 
     def prepared(self) -> Path:
@@ -217,13 +217,13 @@ def attention(bench: Bench, write: Write) -> None:
             "memory_gb": about_gpu.total_memory / 1e9,
         }
     write(machine=about | {"device": describe(bench.device)} | cuda)
-    for chosen in ("torch's choice", "training's choice"):
-        if chosen == "training's choice":
+    for choice in ("torch's choice", "training's choice"):
+        if choice == "training's choice":
             build(bench.params().backbone, bench.params().train, bench.device)
         for dtype in (torch.bfloat16, torch.float32):
             for masked in (False, True):
                 rate, kernel = drop_rate(bench.device, dtype, masked=masked)
-                write(chosen=chosen, dtype=str(dtype), masked=masked, kernel=kernel, rate=rate)
+                write(chosen=choice, dtype=str(dtype), masked=masked, kernel=kernel, rate=rate)
 
 
 def drop_rate(device: torch.device, dtype: torch.dtype, *, masked: bool) -> tuple[float, str]:
@@ -244,8 +244,8 @@ def drop_rate(device: torch.device, dtype: torch.dtype, *, masked: bool) -> tupl
 def rates(bench: Bench, write: Write) -> None:
     """Microseconds of a launch; TFLOPS of matrix products; milliseconds of attention."""
     sizes, device = bench.sizes, bench.device
-    one = torch.zeros(1, device=device)
-    write(launch_us=1e6 * bench.seconds(partial(one.add_, 1.0), 20 * sizes.calls))
+    number = torch.zeros(1, device=device)
+    write(launch_us=1e6 * bench.seconds(partial(number.add_, 1.0), 20 * sizes.calls))
     products = {"bf16": torch.bfloat16, "f16": torch.float16, "fp32": torch.float32}
     if bench.on_gpu:
         products["tf32"] = torch.float32
@@ -280,14 +280,14 @@ def losses(bench: Bench, write: Write) -> None:
     for precision in ("fp32", "bf16") if bench.on_gpu else ("fp32",):
         eager: list[float] = []
         for name, way in ways.items():
-            found, execution = few_losses(bench, {"precision": precision, **way})
-            eager = eager or found
+            way_losses, execution = few_losses(bench, {"precision": precision, **way})
+            eager = eager or way_losses
             write(
                 way=name,
                 precision=precision,
                 execution=execution,
-                losses=found,
-                greatest_difference=float(np.abs(np.subtract(found, eager)).max()),
+                losses=way_losses,
+                greatest_difference=float(np.abs(np.subtract(way_losses, eager)).max()),
             )
 
 
@@ -314,17 +314,17 @@ def few_losses(bench: Bench, settings: dict[str, Any]) -> tuple[list[float], str
         taken(rows)
     if bench.on_gpu:
         torch.cuda.set_sync_debug_mode("error")
-    found = [taken(rows) for rows in task.batches]
+    outcomes = [taken(rows) for rows in task.batches]
     if bench.on_gpu:
         torch.cuda.set_sync_debug_mode("default")
-    return torch.stack(found).tolist(), step.execution.sentence()
+    return torch.stack(outcomes).tolist(), step.execution.sentence()
 
 
 def base(bench: Bench, write: Write) -> None:
     """The step as it is by default."""
     watch = Watch(bench)
-    taken = bench.trained("base", watch)
-    write(**watch.found, taken=taken, counters=counters())
+    execution = bench.trained("base", watch)
+    write(**watch.found, taken=execution, counters=counters())
     profiler = profile(activities=[ProfilerActivity.CUDA if bench.on_gpu else ProfilerActivity.CPU])
     steps = min(20, bench.sizes.steps)
 
@@ -334,12 +334,12 @@ def base(bench: Bench, write: Write) -> None:
             (profiler.start if step == steps // 2 else profiler.stop)()
 
     bench.trained("profiled", follow, steps=steps)
-    spent = sorted(profiler.key_averages(), key=lambda one: -own_time(bench, one))
+    spent = sorted(profiler.key_averages(), key=lambda event: -own_time(bench, event))
     profiled = steps - 1 - steps // 2
     write(
         profiled_steps=profiled,
-        device_ms=sum(own_time(bench, one) for one in spent) / 1000 / profiled,
-        top=[[one.key[:100], own_time(bench, one) / 1000, one.count] for one in spent[:30]],
+        device_ms=sum(own_time(bench, event) for event in spent) / 1000 / profiled,
+        top=[[event.key[:100], own_time(bench, event) / 1000, event.count] for event in spent[:30]],
     )
 
 
@@ -369,15 +369,15 @@ def variants(bench: Bench, write: Write) -> None:
     if bench.on_gpu:
         settings += [{"precision": "tf32"}, {"precision": "fp32"}]
         settings += [{"batch_size": 2 * bench.sizes.batch}]
-    for number, one in enumerate(settings):
+    for number, variant in enumerate(settings):
         torch.compiler.reset()
         watch = Watch(bench)
         try:
-            taken = bench.trained(f"variant{number}", watch, **one)
+            execution = bench.trained(f"variant{number}", watch, **variant)
         except Exception as error:  # noqa: BLE001 - the others are to run
-            write(settings=one, failed=repr(error)[:500])
+            write(settings=variant, failed=repr(error)[:500])
         else:
-            write(settings=one, **watch.found, taken=taken)
+            write(settings=variant, **watch.found, taken=execution)
 
 
 def peers(bench: Bench, write: Write) -> None:
@@ -423,11 +423,11 @@ def stage(bench: Bench, write: Write) -> None:
         begun = time.perf_counter()
         if name == "killed":
             write(killed_after=killed(command(file, places), places))
-        done = subprocess.run(  # noqa: S603 - our own command
+        completed = subprocess.run(  # noqa: S603 - our own command
             command(file, places), cwd=ROOT, check=True, capture_output=True, text=True
         )
         took = time.perf_counter() - begun
-        write(run=name, seconds=took, said=done.stdout.splitlines()[-2:])
+        write(run=name, seconds=took, said=completed.stdout.splitlines()[-2:])
     curves = [table(bench.places(name).curve) for name in ("whole", "killed")]
     write(
         curves_equal=curves[0] == curves[1],

@@ -61,11 +61,11 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=NAMES, default=list(NAMES))
     parser.add_argument("--out", type=Path, help="JSON file of the scores")
     options = parser.parse_args()
-    found = scores(options.encoder, options.data, options.tasks)
-    for name, score in found.items():
+    averages = scores(options.encoder, options.data, options.tasks)
+    for name, score in averages.items():
         print(f"{name:8}{score:6.2f}")
     if options.out:
-        options.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        options.out.write_text(json.dumps(averages, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

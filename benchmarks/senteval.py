@@ -74,11 +74,14 @@ def markdown(result: dict[str, Any]) -> str:
     rows = [
         [
             task,
-            *(shown(one[key], 1) for key in ("ours_seconds", "plain_seconds", "ours_faster")),
-            *(f"{one[key]:.2f}" for key in ("ours_accuracy", "plain_accuracy")),
-            f"{one['different']} of {one['predictions']}",
+            *(
+                shown(task_result[key], 1)
+                for key in ("ours_seconds", "plain_seconds", "ours_faster")
+            ),
+            *(f"{task_result[key]:.2f}" for key in ("ours_accuracy", "plain_accuracy")),
+            f"{task_result['different']} of {task_result['predictions']}",
         ]
-        for task, one in result["tasks"].items()
+        for task, task_result in result["tasks"].items()
     ]
     return markdown_table([columns, *rows], left=1)
 
@@ -107,8 +110,8 @@ def main() -> int:
     result = {"machine": common.machine("torch", "scikit-learn"), "tasks": tasks}
     print(markdown(result))
     common.write(options, result, markdown(result) + "\n")
-    differ = options.double and any(one["different"] for one in tasks.values())
-    slow = any(one["ours_faster"]["median"] < LEAST for one in tasks.values())
+    differ = options.double and any(task_result["different"] for task_result in tasks.values())
+    slow = any(task_result["ours_faster"]["median"] < LEAST for task_result in tasks.values())
     return 1 if differ or slow else 0
 
 

@@ -207,7 +207,9 @@ def rounds_of(subjects: dict[str, Measure], rounds: int, seconds: float) -> Cell
 def summary(cells: list[Cell], encode: list[Cell]) -> dict[str, Any]:
     """One subject under one load in all rounds, beside encode's cells of the same rounds."""
     speeds, encode_speeds = ([c.texts_per_second for c in which] for which in (cells, encode))
-    p50, p99 = np.percentile([1000 * one for cell in cells for one in cell.latencies], [50, 99])
+    p50, p99 = np.percentile(
+        [1000 * latency for cell in cells for latency in cell.latencies], [50, 99]
+    )
     return {
         "texts_per_second": spread(speeds),
         "to_encode": ratios(speeds, encode_speeds),

@@ -144,7 +144,10 @@ def main() -> int:
             ready = httpx.get(f"{server.url}/readyz").status_code
     verdicts = judge(answers, memory, versions, ready)
     p50, p99 = np.percentile(answers["latencies"], [50, 99])
-    rows = [[one["what"], "yes" if one["holds"] else "NO", one["found"]] for one in verdicts]
+    rows = [
+        [verdict["what"], "yes" if verdict["holds"] else "NO", verdict["found"]]
+        for verdict in verdicts
+    ]
     text = f"""\
 {options.clients} clients, {options.minutes:g} minutes; good requests: \
 p50 {p50:.3f} s, p99 {p99:.3f} s

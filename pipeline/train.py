@@ -101,11 +101,11 @@ def train(
     def finish() -> None:
         execution = step.execution._asdict()
         taken = {"hardware": processes.describe(device), "training": execution}
-        with ExitStack() as written:  # all of it appears whole, after the tables, or not at all
+        with ExitStack() as outputs:  # all of it appears whole, after the tables, or not at all
             for place, keep in places.encoders(settings.keep).items():
                 if keep == "best":
                     checkpoints.load_best(encoder.model)
-                folder = written.enter_context(replacing(place))
+                folder = outputs.enter_context(replacing(place))
                 encoder.save(folder)
                 write_record(folder, identity, keep, progress, taken)
             dynamics = as_csv(progress.dynamics, DYNAMICS)
@@ -131,8 +131,8 @@ def train(
 def main(argv: list[str] | None = None) -> int:
     """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
     options = _parser().parse_args(argv)
-    left = f"the same command resumes from {options.checkpoints}."
-    return run_stage("train", _run, options, left)
+    hint = f"the same command resumes from {options.checkpoints}."
+    return run_stage("train", _run, options, hint)
 
 
 def _parser() -> argparse.ArgumentParser:

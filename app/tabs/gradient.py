@@ -77,19 +77,19 @@ class GradientTab:
         )
 
     def _show(
-        self, first: str, second: str, key: str, asked: Mapping[str, Any]
+        self, first: str, second: str, key: str, extras: Mapping[str, Any]
     ) -> tuple[dict[str, Any]]:
         names = check_chosen(first, second)
-        sentences = read_lines(str(asked["anchors"]), MOST, 2)
+        sentences = read_lines(str(extras["anchors"]), MOST, 2)
         positives = None
-        if str(asked["positives"]).strip():
-            positives = read_lines(str(asked["positives"]), MOST, 2)
+        if str(extras["positives"]).strip():
+            positives = read_lines(str(extras["positives"]), MOST, 2)
             if len(positives) != len(sentences):
                 raise InputError(
                     f"Give one positive for each anchor: there are {len(sentences)} anchors and "
                     f"{len(positives)} positives."
                 )
-        seed = _read_seed(str(asked["seed"]))
+        seed = _read_seed(str(extras["seed"]))
         cards = self._api.cards(key)
         sides = []
         for name in names:
@@ -111,22 +111,22 @@ class GradientTab:
         return ({**batch, "sides": sides, "losses": self._api.losses(key)},)
 
     def _take_apart(
-        self, first: str, second: str, key: str, asked: Mapping[str, Any]
+        self, first: str, second: str, key: str, extras: Mapping[str, Any]
     ) -> tuple[dict[str, Any]]:
         """The pieces of losses of others, each at the embeddings of one encoder."""
         names = check_chosen(first, second)
-        found = []
-        for loss in asked["losses"]:
+        objectives = []
+        for loss in extras["losses"]:
             answer = self._api.components(
                 names[loss["of"]],
-                asked["sentences"],
-                asked["positives"],
-                asked["seed"],
+                extras["sentences"],
+                extras["positives"],
+                extras["seed"],
                 {name: loss[name] for name in ("objective", "hyperparameters", "step")},
                 key,
             )
-            found.append({"key": loss["key"], **{name: answer[name] for name in _PIECES}})
-        return ({"found": found},)
+            objectives.append({"key": loss["key"], **{name: answer[name] for name in _PIECES}})
+        return ({"found": objectives},)
 
 
 def _read_seed(text: str) -> int:

@@ -52,7 +52,7 @@ class MatrixTab:
         places = [graded_places(cards, name, answers[name].cosines) for name in names]
         order = cluster_order(np.mean([answers[name].cosines for name in names], axis=0))
         sentences = [sentences[index] for index in order]
-        maps = [one[np.ix_(order, order)] for one in places]
+        maps = [matrix[np.ix_(order, order)] for matrix in places]
         apart = maps[1] - maps[0]
         notes = "".join(
             cut_note(
@@ -65,6 +65,6 @@ class MatrixTab:
         listed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in sentences)
         titles = [in_words(cards.get(name, {"id": name})) for name in names]
         limit = max(_LEAST, float(np.abs(apart).max()))
-        drawn = svg.maps([*maps, apart], titles, sentences, limit)
+        picture = svg.maps([*maps, apart], titles, sentences, limit)
         meaning = "<p>Percent of an encoder's graded pairs that are less alike.</p>"
-        return (f"{notes}{meaning}{drawn}{_LISTED.format(listed)}",)
+        return (f"{notes}{meaning}{picture}{_LISTED.format(listed)}",)

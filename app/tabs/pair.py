@@ -77,8 +77,8 @@ class PairTab:
         if not sample.graded_pairs():
             return "", render_cards(names, cards, None, self._api.results(key))
         graded = _graded(self._api, names, cards, key)
-        shown = render_cards(names, cards, graded, self._api.results(key))
-        return _guided(names, cards, graded), shown
+        content = render_cards(names, cards, graded, self._api.results(key))
+        return _guided(names, cards, graded), content
 
 
 def _unknown(api: Client, name: str, texts: tuple[str, str], key: str) -> str:
@@ -96,7 +96,7 @@ def _graded(
     api: Client, names: tuple[str, str], cards: Mapping[str, Card], key: str
 ) -> list[np.ndarray[Any, Any]]:
     """Both encoders' cosines of the sample's graded pairs; kept by version."""
-    pairs = [(one.first, one.second) for one in sample.graded_pairs()]
+    pairs = [(pair.first, pair.second) for pair in sample.graded_pairs()]
     for name in dict.fromkeys(names):
         version = (name, str(cards[name]["version"]))
         if version not in _KEPT:
@@ -138,7 +138,7 @@ def _verdict(names: tuple[str, str], percents: Sequence[float | None]) -> str:
     if first is None or second is None or names[0] == names[1]:
         return ""
     gap = abs(first - second)
-    said = (
+    sentence = (
         "Both put the pair at about the same place among their pairs."
         if gap < _EVEN
         else f"<b>{'A' if first > second else 'B'}</b> finds the pair more alike, by {gap:.0f} "
@@ -146,7 +146,7 @@ def _verdict(names: tuple[str, str], percents: Sequence[float | None]) -> str:
         "spreads its cosines in its own way."
     )
     alt = f"Where the pair stands among each encoder's pairs: A {first:.0f} %, B {second:.0f} %."
-    return f'<p class="verdict">{said}</p>{svg.places([first, second], alt)}'
+    return f'<p class="verdict">{sentence}</p>{svg.places([first, second], alt)}'
 
 
 def _guided(
@@ -154,10 +154,13 @@ def _guided(
 ) -> str:
     """Twelve chosen pairs and those on which both disagree most, with who is nearer to people."""
     graded = sample.graded_pairs()
-    pairs = [(one.first, one.second) for one in graded]
-    people = percentiles([one.gold for one in graded], None)
-    own = [graded_places(cards, name, one) for name, one in zip(names, cosines, strict=True)]
-    chosen = [
+    pairs = [(pair.first, pair.second) for pair in graded]
+    people = percentiles([pair.gold for pair in graded], None)
+    own = [
+        graded_places(cards, name, cosines_of)
+        for name, cosines_of in zip(names, cosines, strict=True)
+    ]
+    picks = [
         (kind, index)
         for kind, first, second in sample.PROBES
         for index in [pairs.index((first, second))]
@@ -165,12 +168,12 @@ def _guided(
     disputed = [("disputed", index) for index in most_disputed(pairs, own[0], own[1], _EXAMPLES)]
     count = {"A": 0, "B": 0, "neither": 0}
     rows = ""
-    for place, (kind, index) in enumerate(chosen + disputed):
-        misses = [abs(float(one[index] - people[index])) for one in own]
+    for place, (kind, index) in enumerate(picks + disputed):
+        misses = [abs(float(places[index] - people[index])) for places in own]
         nearer = (
             "neither" if abs(misses[0] - misses[1]) < _EVEN else "AB"[int(misses[1] < misses[0])]
         )
-        if place < len(chosen):
+        if place < len(picks):
             count[nearer] += 1
         first, second = (html.escape(text, quote=True) for text in pairs[index])
         rows += (
@@ -179,12 +182,12 @@ def _guided(
             f"<td>{people[index]:.0f} % <small>({graded[index].gold:g} of 5)</small></td>"
             f"<td>{own[0][index]:.0f} %</td><td>{own[1][index]:.0f} %</td><td>{nearer}</td></tr>"
         )
-    told = (
-        f"Of {len(chosen)} chosen pairs, A is nearer to people on {count['A']}, B on {count['B']}, "
+    summary = (
+        f"Of {len(picks)} chosen pairs, A is nearer to people on {count['A']}, B on {count['B']}, "
         f"neither on {count['neither']}. Twelve pairs show what to look for; they decide nothing."
     )
     return (
-        f"<h3>Pairs to try</h3><p>{told} Below them, the pairs of {len(graded)} on which A and B "
-        "disagree most. All numbers are places among the graded pairs.</p>"
+        f"<h3>Pairs to try</h3><p>{summary} Below them, the pairs of {len(graded)} on which A and "
+        "B disagree most. All numbers are places among the graded pairs.</p>"
         + html_table(("Kind", "Pair", "People", "A", "B", "Nearer"), rows)
     )

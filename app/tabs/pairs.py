@@ -74,7 +74,7 @@ class PairsTab:
 
     def _example(self) -> str:
         pairs = sample.graded_pairs()
-        return "\n".join(f"{one.first}\t{one.second}\t{one.gold:g}" for one in pairs)
+        return "\n".join(f"{pair.first}\t{pair.second}\t{pair.gold:g}" for pair in pairs)
 
     def _score(
         self,
@@ -93,8 +93,8 @@ class PairsTab:
         truncated: dict[str, list[str]] = {name: [] for name in names}
         for start in range(0, len(pairs), _STEP):
             progress((start, len(pairs)), unit="pairs")
-            found = self._api.pairs(list(cosines), pairs[start : start + _STEP], key)
-            for name, similarities in found.items():
+            part = self._api.pairs(list(cosines), pairs[start : start + _STEP], key)
+            for name, similarities in part.items():
                 cosines[name] += similarities.cosines.tolist()
                 truncated[name] += similarities.truncated
         cards = self._api.cards(key)
@@ -112,7 +112,10 @@ class PairsTab:
         cards: dict[str, Card],
     ) -> tuple[str, Any]:
         scores = [np.array(cosines[name]) for name in names]
-        own = [graded_places(cards, name, one) for name, one in zip(names, scores, strict=True)]
+        own = [
+            graded_places(cards, name, scores_of)
+            for name, scores_of in zip(names, scores, strict=True)
+        ]
         gold = np.array([row.gold for row in table.rows], float) if table.has_gold else None
         headers = ["Line", "First sentence", "Second sentence"]
         headers += ["Graded"] if table.has_gold else []
@@ -137,23 +140,23 @@ class PairsTab:
 
 def _charts(own: list[Values], gold: Values | None) -> str:
     if gold is None:
-        drawn = svg.scatter(
+        picture = svg.scatter(
             own[0], own[1], 1, ("A, %", "B, %"), (0, 100), f"{len(own[0])} pairs by A and by B."
         )
     else:
         limits = (float(gold.min()), float(gold.max()))
-        drawn = "".join(
+        picture = "".join(
             svg.scatter(
                 gold,
-                one,
+                places,
                 side,
                 ("grade of people", f"{'AB'[side]}, %"),
                 limits,
                 f"{len(gold)} pairs by people's grades and by {'AB'[side]}.",
             )
-            for side, one in enumerate(own)
+            for side, places in enumerate(own)
         )
-    return f'<div class="scores">{drawn}</div>'
+    return f'<div class="scores">{picture}</div>'
 
 
 def _rows(headers: list[str], rows: list[list[Any]], order: list[int]) -> str:
@@ -193,8 +196,8 @@ def _correlated(titles: list[str], scores: list[Values], gold: Values | None) ->
     if gold is None:
         return "<p>With a third column of grades, both encoders are correlated with it.</p>"
     body = ""
-    for title, one in zip(titles, scores, strict=True):
-        spearman, pearson = correlations(one, gold)
+    for title, values in zip(titles, scores, strict=True):
+        spearman, pearson = correlations(values, gold)
         body += (
             f"<tr><th scope='row'>{title}</th><td>{_interval(spearman)}</td>"
             f"<td>{_interval(pearson)}</td></tr>"
@@ -208,7 +211,8 @@ def _correlated(titles: list[str], scores: list[Values], gold: Values | None) ->
     return html_table(("Encoder", "Spearman", "Pearson"), body, caption)
 
 
-def _interval(found: Correlation) -> str:
-    if not np.isfinite(found.value):
+def _interval(correlation: Correlation) -> str:
+    if not np.isfinite(correlation.value):
         return "no correlation: too few different values"
-    return f"{100 * found.value:.1f} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+    value, low, high = (100 * x for x in (correlation.value, correlation.low, correlation.high))
+    return f"{value:.1f} ({low:.1f} to {high:.1f})"

@@ -59,7 +59,7 @@ class SearchTab:
         documents = read_lines(corpus, MOST)
         # All of them, so that it is known where the other encoder has what this one shows.
         hits = [self._api.search(name, query, documents, len(documents), key) for name in names]
-        ranks = [{hit["index"]: place for place, hit in enumerate(one, 1)} for one in hits]
+        ranks = [{hit["index"]: place for place, hit in enumerate(results, 1)} for results in hits]
         titles = lettered(self._api.cards(key), names)
         tables = "".join(
             _table(titles[side], side, hits[side][: int(results)], ranks[1 - side])

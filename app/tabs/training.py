@@ -55,12 +55,12 @@ def _summary(side: int, title: str, record: Mapping[str, Any] | None) -> str:
     if record is None:
         what = "was not trained here, so that there is no curve."
     else:
-        kept = record.get("kept") or record.get("best") or {}
+        step = record.get("kept") or record.get("best") or {}
         settings = ", ".join(f"{k} {v}" for k, v in (record["hyperparameters"] or {}).items())
         what = (
             f"{html.escape(str(record['objective']))} ({html.escape(settings)}), seed "
             f"{record['seed']}, {record['steps']} steps on {html.escape(str(record['hardware']))}; "
-            f"kept is step {kept.get('step')}, with {kept.get('dev_spearman', float('nan')):.1f} "
+            f"kept is step {step.get('step')}, with {step.get('dev_spearman', float('nan')):.1f} "
             "on the dev pairs."
         )
     return f'<section class="score side-{side}"><h3>{title}</h3><p>{what}</p></section>'
@@ -70,12 +70,12 @@ def _table(results: Mapping[str, Any] | None) -> str:
     if results is None:
         return "<p>There is no table of results yet: <code>make repro</code> makes it.</p>"
     objectives = results.get("objectives", {})
-    columns = list(dict.fromkeys(task for one in objectives.values() for task in one["scores"]))
+    columns = list(dict.fromkeys(task for row in objectives.values() for task in row["scores"]))
     rows = "".join(
-        f"<tr><th scope='row'>{html.escape(name)}</th><td>{len(one['seeds'])}</td>"
-        + "".join(f"<td>{_score(one['scores'].get(column))}</td>" for column in columns)
+        f"<tr><th scope='row'>{html.escape(name)}</th><td>{len(row['seeds'])}</td>"
+        + "".join(f"<td>{_score(row['scores'].get(column))}</td>" for column in columns)
         + "</tr>"
-        for name, one in objectives.items()
+        for name, row in objectives.items()
     )
     pairs = sum(results.get("pairs", {}).values())
     against = (

@@ -26,7 +26,7 @@ _SHAPES = 32
 _EAGER = "train.compile: auto trains without compiling, which is slower on a GPU:"
 
 
-def compiles(asked: Compile, device: torch.device) -> bool:
+def compiles(choice: Compile, device: torch.device) -> bool:
     """Whether to compile: `auto` does on CUDA, where launching kernels one by one is what costs.
 
     Where `auto` would, but what compiles for the device is missing, a warning says so.
@@ -34,10 +34,10 @@ def compiles(asked: Compile, device: torch.device) -> bool:
     Raises:
         InputError: `on`, but what compiles for the device is missing.
     """
-    if asked == "off" or (asked == "auto" and device.type != "cuda"):
+    if choice == "off" or (choice == "auto" and device.type != "cuda"):
         return False
     missing = _missing(device)
-    if missing and asked == "on":
+    if missing and choice == "on":
         raise InputError(
             f"train.compile: on, but {missing}; install it, or set auto, which goes without."
         )
@@ -62,8 +62,8 @@ def warn_eager(error: Exception) -> None:
 def _missing(device: torch.device) -> str:
     """What torch.compile lacks here; empty if nothing."""
     if device.type != "cuda":
-        found = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
-        return "" if found else "there is no C++ compiler on the PATH"
+        has_compiler = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
+        return "" if has_compiler else "there is no C++ compiler on the PATH"
     from torch.utils._triton import has_triton  # noqa: PLC0415 - has no public name
 
     if not has_triton():

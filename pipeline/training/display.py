@@ -34,8 +34,8 @@ def progress_bar(name: str) -> Iterator[Report]:
                 line = [text.format(row[k]) for k, text in SHOWN.items() if math.isfinite(row[k])]
                 if seconds := bar.tasks[task].time_remaining:
                     line.append(f"{_duration(seconds)} left")
-                said = f"{name} step {step}/{steps}: {', '.join(line)}"
-                bar.console.print(said, highlight=False, soft_wrap=True)
+                message = f"{name} step {step}/{steps}: {', '.join(line)}"
+                bar.console.print(message, highlight=False, soft_wrap=True)
 
         yield report
 

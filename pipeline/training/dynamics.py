@@ -52,7 +52,7 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> Tensor:
     components = objective.components(anchor, positive)
     views = Views(l2_normalize(full_precision(anchor)), l2_normalize(full_precision(positive)))
     pairs = ~diagonal_mask(views.cosine)
-    every = torch.ones_like(views.aligned, dtype=torch.bool)
+    everything = torch.ones_like(views.aligned, dtype=torch.bool)
     numbers = {
         "dissipation": components.dissipation.mean(),
         **_over_open_anchors(components),
@@ -60,7 +60,7 @@ def dynamics(objective: Objective, anchor: Tensor, positive: Tensor) -> Tensor:
         "uniformity": energy(views.anchor_similarity, UNIFORMITY_EXPONENT),
         "positive_cosine": views.aligned.mean(),
         "negative_cosine": _mean(views.cosine, pairs),
-        **_angles("positive_angle", views.aligned, every),
+        **_angles("positive_angle", views.aligned, everything),
         **_angles("negative_angle", views.cosine, pairs),
     }
     return torch.stack([numbers[name] for name in NAMES])

@@ -137,7 +137,7 @@ def write_record(
     identity: Identity,
     keep: Keep,
     progress: Progress,
-    taken: Mapping[str, Any],
+    execution: Mapping[str, Any],
 ) -> None:
     """Write triad.json and the model card of the step that is kept into an encoder's folder.
 
@@ -146,15 +146,15 @@ def write_record(
         identity: what the run depended on.
         keep: whether the encoder is the last step's or the best one's.
         progress: how the run went.
-        taken: `hardware` in words, and `training`: settings as they were taken, where the
+        execution: `hardware` in words, and `training`: settings as they were taken, where the
             identity's say `auto`.
     """
     last = {"step": progress.step, "dev_spearman": round(progress.last_score, 6)}
     best = {"step": progress.best_step, "dev_spearman": round(progress.best_score, 6)}
     own = identity.as_dict()
     record = own | {
-        "training": own["training"] | {"keep": keep, **taken["training"]},
-        "hardware": taken["hardware"],
+        "training": own["training"] | {"keep": keep, **execution["training"]},
+        "hardware": execution["hardware"],
         "steps": identity.steps,
         "kept": last if keep == "last" else best,
         "best": best,

@@ -58,8 +58,8 @@ class TrainingNetwork(nn.Module):
             first_only = self.pooling == "cls"
             hidden = last_states(self.transformer, ids, mask, first_only=first_only)
         else:
-            seen = attention_mask(self.transformer, mask)
-            hidden = self.transformer(input_ids=ids, attention_mask=seen).last_hidden_state
+            attended = attention_mask(self.transformer, mask)
+            hidden = self.transformer(input_ids=ids, attention_mask=attended).last_hidden_state
         embeddings: Tensor = self.head(pool(hidden, mask, self.pooling))
         return embeddings
 

@@ -75,8 +75,8 @@ def _packed(ids: Tensor, mask: Tensor, count: int) -> Tensor:
 def _places(mask: Tensor, count: int) -> Tensor:
     """Where in the flattened mask each packed token stands; padding stands at the last place."""
     behind = mask.flatten().cumsum(0)
-    wanted = torch.arange(1, count + 1, device=mask.device)
-    return torch.searchsorted(behind, wanted).clamp_max(mask.numel() - 1)
+    ordinals = torch.arange(1, count + 1, device=mask.device)
+    return torch.searchsorted(behind, ordinals).clamp_max(mask.numel() - 1)
 
 
 def check_packs(model: PreTrainedModel, source: str) -> None:
@@ -85,8 +85,8 @@ def check_packs(model: PreTrainedModel, source: str) -> None:
     Raises:
         InputError: it is of another kind than those below, or attends otherwise.
     """
-    known = isinstance(model, BertModel | RobertaModel) and not model.config.is_decoder
-    if not known or model.config._attn_implementation not in ATTENTION:  # noqa: SLF001
+    is_packable = isinstance(model, BertModel | RobertaModel) and not model.config.is_decoder
+    if not is_packable or model.config._attn_implementation not in ATTENTION:  # noqa: SLF001
         raise InputError(
             f"train.packed: {source} is a {type(model).__name__}, and packed tokens are for "
             "encoders of BERT's and RoBERTa's kind; set it to false."
@@ -131,14 +131,14 @@ class _Move(Function):
     """Rows by index. The gradient goes back by an index, too: autograd's own way adds rows up."""
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, there: Tensor, back: Tensor, kept: Tensor) -> Tensor:
-        ctx.save_for_backward(back, kept)
+    def forward(ctx: Any, rows: Tensor, there: Tensor, back: Tensor, valid: Tensor) -> Tensor:
+        ctx.save_for_backward(back, valid)
         return rows.index_select(0, there)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
-        back, kept = ctx.saved_tensors
-        return gradient.index_select(0, back) * kept, None, None, None
+        back, valid = ctx.saved_tensors
+        return gradient.index_select(0, back) * valid, None, None, None
 
 
 _move: Any = _Move.apply
@@ -161,20 +161,20 @@ def last_states(model: PreTrainedModel, ids: Tensor, mask: Tensor, *, first_only
     if isinstance(model, RobertaModel):
         position = position + parts.embeddings.padding_idx + 1
     states: Tensor = parts.embeddings(input_ids=ids[None], position_ids=position[None])[0]
-    seen = mask[:, None, None].bool()
+    visible = mask[:, None, None].bool()
     if model.config._attn_implementation == "eager":  # noqa: SLF001 - has no other name
         lowest = torch.finfo(states.dtype).min
-        seen = states.new_zeros(seen.shape).masked_fill(~seen, lowest)
+        visible = states.new_zeros(visible.shape).masked_fill(~visible, lowest)
     *layers, last = parts.encoder.layer
     for layer in layers:
-        states = _layer(layer, states, plan, seen)
+        states = _layer(layer, states, plan, visible)
     if first_only:
-        return _layer(last, states, plan, seen, first_only=True)[:, None]
-    return plan.spread(_layer(last, states, plan, seen))
+        return _layer(last, states, plan, visible, first_only=True)[:, None]
+    return plan.spread(_layer(last, states, plan, visible))
 
 
 def _layer(
-    layer: Any, states: Tensor, plan: _Plan, seen: Tensor, *, first_only: bool = False
+    layer: Any, states: Tensor, plan: _Plan, visible: Tensor, *, first_only: bool = False
 ) -> Tensor:
     """A layer's forward: (T, D) -> (T, D), or (N, D) of the rows' first tokens."""
     inner = layer.attention.self
@@ -194,7 +194,7 @@ def _layer(
     attended, _weights = attend(
         inner,
         *(part.unflatten(2, heads).transpose(1, 2) for part in (query, key, value)),
-        seen,
+        visible,
         dropout=inner.dropout.p if inner.training else 0.0,
         scaling=inner.scaling,
     )

@@ -61,14 +61,14 @@ class Processes:
                 f"has started, got {batch_size}."
             )
 
-    def device(self, asked: str) -> torch.device:
+    def device(self, choice: str) -> torch.device:
         """The device; of several processes on GPUs each takes its own.
 
         Raises:
             InputError: it is not there, or this machine has fewer GPUs than processes.
         """
-        if self.count == 1 or asked == "cpu" or not torch.cuda.is_available():
-            return resolve(asked)
+        if self.count == 1 or choice == "cpu" or not torch.cuda.is_available():
+            return resolve(choice)
         gpus = torch.cuda.device_count()
         if gpus <= self.local_rank:
             raise InputError(

@@ -119,7 +119,7 @@ def test_a_checkpoint_holds_the_moment_when_it_was_asked_for(
     assert state is not None
     assert all(torch.equal(state["network"][name], own) for name, own in before.items())
     assert (state["progress"]["step"], len(state["progress"]["rows"])) == (1, 1)
-    (moments,) = {int(own["step"]) for own in state["optimiser"]["state"].values()}
+    (moments,) = {int(own["step"]) for own in state["optimizer"]["state"].values()}
     assert moments == 1
 
 
