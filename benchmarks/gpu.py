@@ -30,7 +30,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,6 +55,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.prepare import prepare
 from pipeline.senteval.graded_pairs import read_dev
 from pipeline.train import train
+from pipeline.training import checkpoint
 from pipeline.training.dev import DevSet
 from pipeline.training.identity import identify
 from pipeline.training.network import build
@@ -66,6 +66,13 @@ from pipeline.training.step import Step
 SEED = 42
 RATE = 0.1  # of dropout
 NEVER = 10**6  # steps: neither evaluated nor recorded before the end
+TRAIN = """
+from pipeline.train import main
+from pipeline.training import checkpoint
+
+checkpoint.INTERVAL = 0
+raise SystemExit(main())
+"""
 Write = Callable[..., None]  # appends a finding
 
 
@@ -436,29 +443,26 @@ def stage(bench: Bench, write: Write) -> None:
 
 
 def command(params: Path, places: Places) -> list[str]:
-    """`python -m pipeline.train` for a run."""
+    """pipeline.train for a run, with a checkpoint at each evaluation and not once a minute."""
     paths = {"params": params, "prepared": places.prepared, "model": places.model}
     paths |= {"curve": places.curve, "dynamics": places.dynamics}
     paths |= {"checkpoints": places.checkpoints}
     options = [text for key, path in paths.items() for text in (f"--{key}", str(path))]
     own = ["--objective", "info_nce", "--seed", str(SEED)]
-    return [sys.executable, "-m", "pipeline.train", *own, *options]
+    return [sys.executable, "-c", TRAIN, *own, *options]
 
 
 def killed(arguments: Sequence[str], places: Places) -> float | None:
-    """Start a run and kill it once it has left a second checkpoint; the first is of step 0.
+    """Start a run and kill it once it has left a checkpoint.
 
     Returns:
         Seconds that it lived; None if it ended before.
     """
-    begun, last = time.perf_counter(), places.checkpoints / "last.pt"
-    written: set[int] = set()
+    begun = time.perf_counter()
     with subprocess.Popen(  # noqa: S603 - see `command`
         arguments, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as run:
-        while run.poll() is None and len(written) < 2:
-            with suppress(FileNotFoundError):
-                written.add(last.stat().st_mtime_ns)
+        while run.poll() is None and not (places.checkpoints / checkpoint.NAME).exists():
             time.sleep(0.005)
         run.send_signal(signal.SIGKILL)
     return time.perf_counter() - begun if run.returncode else None

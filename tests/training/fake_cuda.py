@@ -38,6 +38,7 @@ from pipeline.training import gradient_cache
 from pipeline.training.curves import Monitor
 from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, attend_with_dropout, make_head
+from pipeline.training.packed import packing
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Outcome, Step
 from tests.tiny import TRAINING_LENGTH
@@ -127,10 +128,11 @@ def take_steps(
         cut = ResidentTokens(tokens, 0, TRAINING_LENGTH, GPU)
         step = Step(trained, OBJECTIVES[objective](), own, ALONE)
         monitor = Monitor(OBJECTIVES[objective](), own, STEPS + 1, GPU)
+    collate = packing(cut.two_views, tokens.lengths, own, few_shapes=False)
     with FAKE, NoWait():  # type: ignore[no-untyped-call]
         for number in range(1, STEPS + 1):
             indices = generator.permutation(len(sentences))[:SENTENCES]
-            outcome = step(*cut.two_views(indices), lr_scale=1.0)
+            outcome = step(*collate(indices), lr_scale=1.0)
             monitor.see(number, outcome)
             mistake(outcome)
     for name, parameter in trained.named_parameters():
@@ -166,18 +168,20 @@ def one_graph(backbone: Path, pooling: str) -> None:
 def cases(backbone: Path) -> dict[str, Callable[[], None]]:
     """By name; those of `mistakes` must fail."""
     take = partial(take_steps, backbone)
-    found: dict[str, Callable[[], None]] = {}
+    steps: dict[str, Callable[[], None]] = {}
     for name in OBJECTIVES:
-        found[f"objective {name}"] = partial(take, objective=name)
+        steps[f"objective {name}"] = partial(take, objective=name)
     for pooling in get_args(Pooling):
-        found[f"pooling {pooling}"] = partial(take, pooling)
-        found[f"pooling {pooling}, in parts"] = partial(take, pooling, chunk_size=CHUNK)
-        found[f"pooling {pooling}, one graph"] = partial(one_graph, backbone, pooling)
-    found["bf16"] = partial(take, precision="bf16")
-    found["bf16, in parts"] = partial(take, precision="bf16", chunk_size=CHUNK)
+        steps[f"pooling {pooling}"] = partial(take, pooling)
+        steps[f"pooling {pooling}, in parts"] = partial(take, pooling, chunk_size=CHUNK)
+        steps[f"pooling {pooling}, packed"] = partial(take, pooling, packed=True)
+        steps[f"pooling {pooling}, one graph"] = partial(one_graph, backbone, pooling)
+    steps["packed, in parts"] = partial(take, packed=True, chunk_size=CHUNK)
+    steps["bf16"] = partial(take, precision="bf16")
+    steps["bf16, in parts"] = partial(take, precision="bf16", chunk_size=CHUNK)
     for mistake in (mixes_devices, reads, copies, selects):
-        found[f"mistake {mistake.__name__}"] = partial(take, mistake=mistake)
-    return found
+        steps[f"mistake {mistake.__name__}"] = partial(take, mistake=mistake)
+    return steps
 
 
 def main() -> None:

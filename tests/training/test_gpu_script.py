@@ -40,6 +40,7 @@ def test_every_part_runs_on_a_cpu(tmp_path: Path) -> None:
     assert of("base", "top")
     assert len(of("variants", "wall_ms")) >= 3
     assert {"ours", "trainer", "eager"} <= set(of("peers", "peer"))
+    assert None not in of("stage", "killed_after")
     assert of("stage", "curves_equal") == [True]
     assert min(of("serving", "agreement")) >= 0.9999
     assert of("overheads", "objectives")
