@@ -89,7 +89,7 @@ def _draw_panel(
         panel.set_ylabel("dev pairs, Spearman x 100")
     panel.grid(alpha=0.3)
     if names:
-        panel.legend(loc="best", fontsize="small", frameon=False)
+        panel.legend(loc="best", fontsize="small", frameon=False, handlelength=3.5)
     else:
         panel.set_title("no curve was found")
 
