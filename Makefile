@@ -29,7 +29,7 @@ help:
 
 setup: $(RUNS)
 
-# The tests need more than a run does, and as much again to install.
+# The tests need more than a run does.
 $(RUNS): EXTRAS := pipeline,serve,app,export,anatomy
 $(TESTS): EXTRAS := pipeline,serve,app,export,anatomy,tracing,ray,dev
 $(RUNS) $(TESTS): pyproject.toml constraints.txt

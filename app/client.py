@@ -203,7 +203,7 @@ class Client:
         extras: Mapping[str, Any],
         key: str = "",
     ) -> dict[str, Any]:
-        """What /v1/components answers for a batch; `asked` is the rest of the request."""
+        """What /v1/components answers for a batch; `extras` are its other fields."""
         body = {
             "model": model,
             "anchors": list(anchors),
@@ -228,14 +228,14 @@ class Client:
         answer = self._send("POST", "/v1/similarity", body, key)
         with self._understood():
             entries = {entry["model"]: entry for entry in answer["data"]}
-            texts_by_model = {}
+            similarities = {}
             for model in body["models"]:
                 cosines = np.array(entries[model]["similarities"], float)
                 _check(cosines.shape == shape and bool(np.isfinite(cosines).all()))
-                texts_by_model[model] = Similarities(
+                similarities[model] = Similarities(
                     cosines, tuple(map(str, entries[model]["truncated"]))
                 )
-            return texts_by_model
+            return similarities
 
     def _send_or_none(self, path: str, code: str, key: str) -> dict[str, Any] | None:
         """What is there; None where the service says by `code` that there is nothing."""

@@ -77,9 +77,13 @@ def train(
     )
     steps = identity.steps
     key = run_key(
-        identity.as_dict()
-        | {"dev": dev.version, "processes": processes.count}
-        | {"precision": step.precision, "packed": settings.packed}
+        {
+            **identity.as_dict(),
+            "dev": dev.version,
+            "packed": settings.packed,
+            "precision": step.precision,
+            "processes": processes.count,
+        }
     )
     checkpoints = Checkpoints(places.checkpoints, key)
     last = processes.from_first(checkpoints.last)
@@ -131,7 +135,7 @@ def train(
 def main(argv: list[str] | None = None) -> int:
     """Run the stage; the exit code is 1 with one sentence on stderr for what can be explained."""
     options = _parser().parse_args(argv)
-    hint = f"the same command resumes from {options.checkpoints}."
+    hint = f"the same command resumes from its checkpoint in {options.checkpoints}, if it left one."
     return run_stage("train", _run, options, hint)
 
 

@@ -168,12 +168,12 @@ def _range(field: FieldInfo) -> str:
     declared = [field, *(part for part in parts if isinstance(part, FieldInfo))]
     bounds = [
         f"{words} {float(bound) if float in parts else bound}"
-        for field in declared
-        for limit in field.metadata
+        for part in declared
+        for limit in part.metadata
         for name, words in _BOUNDS.items()
         if (bound := getattr(limit, name, None)) is not None
     ]
-    unit = next((field.description for field in declared if field.description), "no unit")
+    unit = next((part.description for part in declared if part.description), "no unit")
     return f"{' and '.join(bounds) or 'finite'} ({unit})"
 
 

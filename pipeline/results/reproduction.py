@@ -143,8 +143,8 @@ def as_numbers(study: Reproduction) -> dict[str, Any]:
     return {
         "rate": study.rate,
         "last": as_json(study.last, study.curves, study.compared, study.bootstrap),
-        "best": rounded({name: asdict(row) for name, row in best.items()}),
-        "transfer": rounded({name: asdict(row) for name, row in transfer.items()}),
+        "best": rounded({name: asdict(scores) for name, scores in best.items()}),
+        "transfer": rounded({name: asdict(scores) for name, scores in transfer.items()}),
     }
 
 

@@ -5,6 +5,7 @@ import json
 import re
 
 from app import story
+from pipeline.results.bootstrap import SEEDS
 from tests.tiny import ROOT
 
 DATA = json.loads(story.FILE.read_text(encoding="utf-8"))
@@ -25,6 +26,11 @@ def test_the_scores_that_are_told_are_those_of_the_reproduction() -> None:
     scores = DATA["scores"]
     for score in (*scores["last"].values(), scores["best"]["vicreg"], *scores["difference"]):
         assert f"{score}" in told
+
+
+def test_the_interval_covers_seeds_as_the_story_says() -> None:
+    assert len(DATA["scores"]["seeds"]) >= SEEDS
+    assert "over sentences and seeds" in story.render()
 
 
 def test_only_the_original_is_always_pushed() -> None:

@@ -174,7 +174,7 @@ class TestInterruption:
 
         monkeypatch.setattr("pipeline.train.progress_bar", interrupted)
         assert lab.main(tmp_path) == 130
-        assert "interrupted; the same command resumes from" in one_line(capsys)
+        assert "interrupted; the same command resumes from its checkpoint in" in one_line(capsys)
 
     @pytest.mark.parametrize(
         "step",
