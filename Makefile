@@ -5,6 +5,11 @@ VENV := .venv
 RUNS := $(VENV)/.installed
 TESTS := $(VENV)/.installed-for-tests
 
+# Python compiles a module when it is imported first. That is faster than letting pip compile all of
+# them, if Python may keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
+PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-compile $(PIP_ARGS)
+
 # Programs are called by their path, for old makes; DVC's stages find `python` on this one.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export HF_HUB_DISABLE_TELEMETRY := 1
@@ -35,7 +40,8 @@ $(TESTS): EXTRAS := pipeline,serve,app,export,anatomy,tracing,ray,dev
 $(RUNS) $(TESTS): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and "Triad needs Python 3.11 or newer, $(PYTHON) is %d.%d: give another with make PYTHON=..." % v)'
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[$(EXTRAS)]'
+	$(VENV)/bin/$(PIP_INSTALL) 'pip>=25.1'  # older ones take a minute more to choose versions
+	$(VENV)/bin/$(PIP_INSTALL) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $(RUNS) $@
 
 run: repro
@@ -74,17 +80,17 @@ test: check chromium
 	$(PYTEST) -m 'not verify'
 
 verify: check chromium docs $(MTEB)/.installed
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -e '.[notebooks]'
+	$(VENV)/bin/$(PIP_INSTALL) -c constraints.txt -e '.[notebooks]'
 	$(PYTEST)
 
 $(DOCS)/.installed: docs/requirements.txt
 	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -r $<
+	$(DOCS)/bin/$(PIP_INSTALL) -r $<
 	@touch $@
 
 $(MTEB)/.installed: benchmarks/mteb.txt constraints.txt
 	$(PYTHON) -m venv $(MTEB)
-	$(MTEB)/bin/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt -r $<
+	$(MTEB)/bin/$(PIP_INSTALL) -c constraints.txt -r $<
 	@touch $@
 
 ENCODER := encoders/reference/vicreg_modified

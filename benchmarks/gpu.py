@@ -284,6 +284,8 @@ def losses(bench: Bench, write: Write) -> None:
     }
     if bench.on_gpu:
         ways["compiled, graphs"] = {"compile": "on"}
+        ways["captured"] = {"compile": "off", "capture": True}
+        ways["compiled, captured"] = {"compile": "on", "capture": True}
     for precision in ("fp32", "bf16") if bench.on_gpu else ("fp32",):
         eager: list[float] = []
         for name, way in ways.items():
@@ -317,7 +319,7 @@ def few_losses(bench: Bench, settings: dict[str, Any]) -> tuple[list[float], str
         ids[len(rows) :, 1] += 1  # the second views, in place of other dropout
         return step(ids, mask, 1.0).loss.clone()
 
-    for rows in task.first:
+    for rows in [*task.first, *task.first]:  # a captured step is captured at the second one
         taken(rows)
     if bench.on_gpu:
         torch.cuda.set_sync_debug_mode("error")
@@ -367,13 +369,13 @@ def variants(bench: Bench, write: Write) -> None:
     """The same step with other settings, those first that say most."""
     half = bench.sizes.batch // 2
     settings: list[dict[str, Any]] = [
+        {"packed": True},
         {"compile": "off"},
         {"chunk_size": half},
         {"batch_size": half},
     ]
-    if "packed" in type(bench.params().train).model_fields:
-        settings.insert(0, {"packed": True})
     if bench.on_gpu:
+        settings[:0] = [{"capture": True}, {"capture": True, "packed": True}]
         settings += [{"precision": "tf32"}, {"precision": "fp32"}]
         settings += [{"batch_size": 2 * bench.sizes.batch}]
     for number, variant in enumerate(settings):

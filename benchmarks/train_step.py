@@ -109,6 +109,7 @@ class Task:
                 "precision": "auto",
                 "compile": "auto",
                 "packed": False,
+                "capture": False,
                 "chunk_size": None,
             }
         )

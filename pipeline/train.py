@@ -81,6 +81,7 @@ def train(
             **identity.as_dict(),
             "dev": dev.version,
             "packed": settings.packed,
+            "capture": settings.capture,
             "precision": step.precision,
             "processes": processes.count,
         }

@@ -135,6 +135,7 @@ SETTINGS: dict[str, Any] = {
         "precision": "fp32",
         "compile": "off",
         "packed": False,
+        "capture": False,
         "chunk_size": None,
         "device": "cpu",
         "launcher": "python",

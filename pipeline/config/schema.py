@@ -77,6 +77,7 @@ class TrainParams(Settings):
     precision: Literal["auto", "bf16", "tf32", "fp32"]
     compile: Compile
     packed: bool
+    capture: bool
     chunk_size: int | None = Field(ge=1, description="sentences a pass")
     device: str
     launcher: str

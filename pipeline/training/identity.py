@@ -25,9 +25,9 @@ from pipeline.training.curves import rounded
 
 # Of NumPy's and scikit-learn's seeds.
 SEEDS = 2**32
-# Settings of `train` that say where a run takes place, and who watches it; and `packed`, which
-# records have under `attention`.
-ELSEWHERE = ("device", "launcher", "track", "packed")
+# Settings of `train` that say where a run takes place, and who watches it; and those of how
+# steps are taken, which records have under `training`.
+ELSEWHERE = ("device", "launcher", "track", "packed", "capture")
 
 
 @dataclass(frozen=True)

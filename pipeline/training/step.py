@@ -6,7 +6,7 @@ Nothing in it waits for the device.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from pipeline.machine.device import (
     set_random_state,
     taken_precision,
 )
+from pipeline.training.captured import CapturedStep, check_captures
 from pipeline.training.compilation import compiled, compiles, failed_to_compile, warn_eager
 from pipeline.training.gradient_cache import backward_in_parts, in_parts
 from pipeline.training.network import taken_attention
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from pipeline.objectives import Objective
     from pipeline.training.network import TrainingNetwork
     from pipeline.training.processes import Processes
+
+
+# True is a graph each for forward pass, loss and backward pass.
+Graphs: TypeAlias = bool | Literal["whole step"]
 
 
 class Outcome(NamedTuple):
@@ -45,13 +50,14 @@ class Execution(NamedTuple):
 
     precision: Precision
     compile: str  # on or off
-    cuda_graphs: bool
+    cuda_graphs: Graphs
     attention: str  # see `taken_attention`
 
     def sentence(self) -> str:
         """In words, without a name in front."""
         compiled = "compiled" if self.compile == "on" else "not compiled"
-        graphs = " and replayed as CUDA graphs" if self.cuda_graphs else ""
+        kind = "one CUDA graph" if self.cuda_graphs == "whole step" else "CUDA graphs"
+        graphs = f" and replayed as {kind}" if self.cuda_graphs else ""
         return f"{self.precision}, {compiled}{graphs}, attention {self.attention}."
 
 
@@ -74,9 +80,11 @@ class Step:
         """Prepare a network, which lies on its device already.
 
         Raises:
-            InputError: see `compiles`.
+            InputError: see `compiles` and `check_captures`.
         """
         device = network.device
+        if settings.capture:
+            check_captures(settings, device, processes)
         self._device, self._processes = device, processes
         self._clip, self._rate = settings.gradient_clip, settings.learning_rate
         self._part, self._packed = settings.chunk_size, settings.packed
@@ -93,18 +101,22 @@ class Step:
         # A graph's memory is written anew by the next replay: gradients that wait there for
         # others, of further parts or processes, would be lost.
         alone = self._part is None and processes.count == 1
-        self._graphs = self._compiled and alone and device.type == "cuda"
+        self._graphs = self._compiled and alone and device.type == "cuda" and not settings.capture
+        network.few_lengths = self._compiled or settings.capture
         if self._compiled:
-            network.few_lengths = True
             network.embed = compiled(network.whole_batch, graphs=self._graphs)
             self._loss = compiled(objective.loss, graphs=self._graphs)
         self._parameters = [p for p in network.parameters() if p.requires_grad]
+        # A captured step reads the learning rate from the device.
+        self._rate_there = torch.tensor(self._rate, device=device) if settings.capture else None
         self.optimizer = torch.optim.AdamW(
             self._parameters,
             lr=settings.learning_rate,
             weight_decay=settings.weight_decay,
             fused=True,
+            capturable=settings.capture,
         )
+        self._captured = CapturedStep(self._update, device) if settings.capture else None
         self._network = processes.wrapped(network, device)
 
     @property
@@ -114,7 +126,8 @@ class Step:
         if self._packed:
             attention = f"{attention}, packed tokens"
         compiling = "on" if self._compiled else "off"
-        return Execution(self.precision, compiling, self._graphs, attention)
+        graphs: Graphs = "whole step" if self._captured else self._graphs
+        return Execution(self.precision, compiling, graphs, attention)
 
     def __call__(self, ids: Tensor, mask: Tensor, lr_scale: float) -> Outcome:
         """Update the weights.
@@ -127,8 +140,12 @@ class Step:
         """
         if self._graphs:
             torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
+        rate = self._rate * lr_scale
         for group in self.optimizer.param_groups:
-            group["lr"] = self._rate * lr_scale
+            group["lr"] = rate if self._rate_there is None else self._rate_there.fill_(rate)
+        return (self._captured or self._update)(ids, mask)
+
+    def _update(self, ids: Tensor, mask: Tensor) -> Outcome:
         outcome = self._safely(ids, mask)
         clip_grad_norm_(self._parameters, self._clip)
         self.optimizer.step()

@@ -34,7 +34,7 @@ from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
 from pipeline.objectives import OBJECTIVES
-from pipeline.training import gradient_cache
+from pipeline.training import gradient_cache, step
 from pipeline.training.curves import Monitor
 from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, attend_with_dropout, make_head
@@ -50,6 +50,11 @@ if TYPE_CHECKING:
 GPU = torch.device("cuda:0")
 FAKE = FakeTensorMode(allow_non_fake_inputs=True)  # that all fake tensors here belong to
 SENTENCES, STEPS, CHUNK = 8, 2, 3
+
+
+# torch knows shapes of AdamW's update for a learning rate that is a number, not for a tensor.
+ATEN = torch.library.Library("aten", "IMPL", "Meta")  # type: ignore[no-untyped-call]
+ATEN.impl("_fused_adamw_.tensor_lr", lambda *_, **__: None)  # type: ignore[no-untyped-call]
 
 
 class WaitError(RuntimeError):
@@ -74,10 +79,11 @@ class NoWait(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 def without_cuda() -> None:
-    """Replace what asks CUDA's libraries: whether it has bf16, and its random generator."""
+    """Replace what asks CUDA's libraries: whether it has bf16, its random generator, its graphs."""
     answers: tuple[tuple[Any, str, Any], ...] = (
         (torch.cuda.amp.common, "amp_definitely_not_available", lambda: False),
         (torch.cuda, "is_bf16_supported", lambda: True),
+        (step, "CapturedStep", lambda update, _: update),
         (gradient_cache, "random_state", lambda _: {}),
         (gradient_cache, "set_random_state", lambda *_: None),
     )
@@ -126,13 +132,13 @@ def take_steps(
     tokens = TokenArrays.of(sentences, vocabulary=60)
     with FAKE:
         cut = ResidentTokens(tokens, 0, TRAINING_LENGTH, GPU)
-        step = Step(trained, OBJECTIVES[objective](), own, ALONE)
+        take = Step(trained, OBJECTIVES[objective](), own, ALONE)
         monitor = Monitor(OBJECTIVES[objective](), own, STEPS + 1, GPU)
     collate = packing(cut.two_views, tokens.lengths, own, few_shapes=False)
     with FAKE, NoWait():  # type: ignore[no-untyped-call]
         for number in range(1, STEPS + 1):
             indices = generator.permutation(len(sentences))[:SENTENCES]
-            outcome = step(*collate(indices), lr_scale=1.0)
+            outcome = take(*collate(indices), lr_scale=1.0)
             monitor.see(number, outcome)
             mistake(outcome)
     for name, parameter in trained.named_parameters():
@@ -177,6 +183,8 @@ def cases(backbone: Path) -> dict[str, Callable[[], None]]:
         steps[f"pooling {pooling}, packed"] = partial(take, pooling, packed=True)
         steps[f"pooling {pooling}, one graph"] = partial(one_graph, backbone, pooling)
     steps["packed, in parts"] = partial(take, packed=True, chunk_size=CHUNK)
+    steps["captured"] = partial(take, capture=True)
+    steps["captured, packed"] = partial(take, capture=True, packed=True)
     steps["bf16"] = partial(take, precision="bf16")
     steps["bf16, in parts"] = partial(take, precision="bf16", chunk_size=CHUNK)
     for mistake in (mixes_devices, reads, copies, selects):
