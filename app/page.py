@@ -240,7 +240,8 @@ def default_pair(ids: Sequence[str]) -> tuple[str, str]:
 _INTRODUCTION = """
 <h1>Triad</h1>
 <nav aria-label="Elsewhere">
-<span>Li, Zhang &amp; Nie, ACL 2024: A Unified Paradigm for Gradient</span>
+<span>Li, Zhang &amp; Nie, ACL 2024: Towards Better Understanding of Contrastive Sentence
+Representation Learning: A Unified Paradigm for Gradient</span>
 <a href="{0}/docs">Try the API</a>
 <a href="{0}/openapi.json">OpenAPI</a>
 </nav>

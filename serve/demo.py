@@ -16,10 +16,11 @@ class Page:
     """An ASGI application: the page, which its first visitor waits for.
 
     Args:
-        make: loads the page's application, which has the page at /demo; called on a thread.
+        make: loads the page's application, which has the page at /demo, and asks the service at the
+            address that it is given; called on a thread.
     """
 
-    def __init__(self, make: Callable[[], FastAPI]) -> None:
+    def __init__(self, make: Callable[[str], FastAPI]) -> None:
         self._make = make
         self._loaded: asyncio.Future[FastAPI] | None = None
         self._stopping = asyncio.Event()
@@ -30,7 +31,7 @@ class Page:
         """Serve one request."""
         if self._loaded is None:
             self._loaded = asyncio.get_running_loop().create_future()
-            self._life = asyncio.create_task(self._live(self._loaded))
+            self._life = asyncio.create_task(self._live(self._loaded, _own_address(scope)))
         page = await asyncio.shield(self._loaded)
         root = scope["root_path"].removesuffix("/demo")  # its application has the whole path
         request = asyncio.ensure_future(page(dict(scope, root_path=root), receive, send))
@@ -50,12 +51,18 @@ class Page:
         for request in self._requests:
             request.cancel()
 
-    async def _live(self, loaded: "asyncio.Future[FastAPI]") -> None:
+    async def _live(self, loaded: "asyncio.Future[FastAPI]", address: str) -> None:
         try:
-            page = await asyncio.to_thread(self._make)
+            page = await asyncio.to_thread(self._make, address)
         except Exception as error:  # noqa: BLE001 - its visitors are told, and the log
             loaded.set_exception(error)
             return
         async with page.router.lifespan_context(page):
             loaded.set_result(page)
             await self._stopping.wait()
+
+
+def _own_address(scope: Scope) -> str:
+    """Where this process listens, whoever chose that: the visitor's connection ends there."""
+    host, port = scope["server"]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"

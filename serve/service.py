@@ -75,16 +75,11 @@ class TriadService:
         self._engine.start()
         self._serve(api)
 
-    def _load_page(self) -> "FastAPI":
+    def _load_page(self, address: str) -> "FastAPI":
         from app.page import create_app  # noqa: PLC0415 - seconds, and 200 MB
 
-        everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared, not bound
-        host = everywhere.get(_HOST, _HOST)
         prefix = self._engine.params.path_prefix
-        return create_app(
-            f"http://{f'[{host}]' if ':' in host else host}:{_PORT}",
-            f"{prefix}/demo" if prefix else "",
-        )
+        return create_app(address, f"{prefix}/demo" if prefix else "")
 
     def _serve(self, api: Any) -> None:
         """Let uvicorn answer by the API, and tell it what BentoML has no options for.

@@ -249,7 +249,7 @@ ${locked ? 'headers["Authorization"] = "Bearer " + os.environ["TRIAD_API_KEY"]\n
             return copied(location.href, 'The link is copied.');
         }
         const asked = requests();
-        if (!asked.length) return say('Nothing is shown yet that could be asked for.');
+        if (!asked.length) return say('There is nothing to copy yet. Compare something first.');
         const server = window.triadApi || location.origin + location.pathname.replace(/\/demo\/?$/, '');
         return copied(WRITERS[kind](server, asked, Boolean(field('key')?.value)), `What is on screen is copied as ${kind}.`);
     }

@@ -39,8 +39,9 @@
             const value = latest(steps, series[side]);
             if (value !== null) body += tag('circle', {cx: x(Math.max(step, points[0][0])), cy: y(value), r: 5, class: `dot side-${place}`});
         });
-        const told = SIDES.map((side) => `${NAMES[side]} ${form(latest(steps, series[side]))}`).join(', ');
-        return legend(SIDES.map((side) => form(latest(steps, series[side])))) + tag('svg', {viewBox: `0 0 ${WIDTH} ${height}`, role: 'img',
+        const values = SIDES.map((side) => latest(steps, series[side])).map((value) => value === null ? 'not recorded yet' : form(value));
+        const told = SIDES.map((side, place) => `${NAMES[side]} ${values[place]}`).join(', ');
+        return legend(values) + tag('svg', {viewBox: `0 0 ${WIDTH} ${height}`, role: 'img',
             'aria-label': `${name} over the steps; at step ${step}: ${told}.`}, body);
     }
 
@@ -70,9 +71,9 @@
         const low = Math.floor(10 * Math.min(...values)) / 10;
         const high = Math.ceil(10 * Math.max(...values)) / 10;
         return `<p class="what">${told}</p>` + tag('svg', {viewBox: `0 0 ${WIDTH} 76`, role: 'img', 'aria-label': told}, body) +
-            '<p class="what">Cosine of 24 pairs that mean the same, less that of all others. ' +
-            `In this the two end nearly equal (${SIDES.map((side) => gaps[side].at(-1).toFixed(2)).join(' and ')}): ` +
-            'what VICReg loses is the order of all graded pairs.</p>' +
+            '<p class="what">Mean cosine of 24 pairs that mean the same, minus that of sentences of different pairs. ' +
+            `By this measure the two end nearly equal (${SIDES.map((side) => gaps[side].at(-1).toFixed(2)).join(' and ')}): ` +
+            'VICReg loses something finer, the order of pairs that people find more or less alike.</p>' +
             lines({steps: probes[0].step, series: gaps, range: [low, high], ticks: [low, high], form: (x) => x.toFixed(2),
                 name: 'How far such pairs stand out', height: 130});
     }
@@ -87,10 +88,10 @@
                 range: [50, 75], ticks: [50, 55, 60, 65, 70, 75], form: (x) => x.toFixed(0), name: 'Agreement with people', height: 290,
                 rules: [{value: data.objectives.vicreg.dev.dev_spearman[0], label: 'untrained'}]}),
         dissipation: gates,
-        weight: () => '<p class="what">Share of the most similar negative in the push; no point while no anchor is open.</p>' +
+        weight: () => '<p class="what">Share of the most similar negative in the push, over the batch\'s anchors that are still pushed. There is no value at steps where none is.</p>' +
             lines({...dynamics('hardest_share'), range: [0, 1], ticks: [0, 0.25, 0.5, 0.75, 1],
                 form: (x) => `${Math.round(100 * x)} %`, name: 'Share of the most similar negative'}),
-        ratio: () => '<p class="what">Pull for each unit of push, logarithmic on both sides of 0; below 0, push and pull have changed places.</p>' +
+        ratio: () => '<p class="what">Pull for each unit of push, logarithmic on both sides of 0; below 0, one of the two works backwards.</p>' +
             lines({...dynamics('ratio'), range: [-100, 100], ticks: [-100, -10, 0, 1.5, 10, 100], scale: symlog,
                 form: (x) => `${Math.round(10 * x) / 10}`, name: 'Ratio of pull and push'}),
     };
@@ -112,12 +113,21 @@
 
     window.triadReady('story', () => {
         const scrubber = document.getElementById('scrubber');
-        scrubber.max = dev.length - 1;
-        scrubber.value = dev.length - 1;
-        scrubber.addEventListener('input', () => {
-            step = dev[scrubber.value];
+        const show = (evaluated) => {
+            step = evaluated;
+            scrubber.value = step;
             scrubber.setAttribute('aria-valuetext', `step ${step}`);
             draw();
+        };
+        scrubber.max = step;
+        // The thumb stands at its step on the figure's axis, and keys go from one evaluation to the next.
+        scrubber.addEventListener('input', () => show(dev.reduce((near, at) =>
+            Math.abs(at - scrubber.value) < Math.abs(near - scrubber.value) ? at : near)));
+        scrubber.addEventListener('keydown', (event) => {
+            const move = {ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -dev.length, End: dev.length}[event.key];
+            if (!move) return;
+            event.preventDefault();
+            show(dev[Math.min(dev.length - 1, Math.max(0, dev.indexOf(step) + move))]);
         });
         CHAPTERS.forEach((name, place) => {
             const chip = document.getElementById(`chip-${name}`);
@@ -128,6 +138,6 @@
             });
         });
         choose('dissipation');
-        draw();
+        show(step);
     });
 })();

@@ -37,7 +37,7 @@ class MatrixTab:
                 elem_id="matrix",
             )
         button = gr.Button(
-            "Compare all, like ones beside each other", variant="primary", elem_id="run-matrix"
+            "Compare all, sorted by likeness", variant="primary", elem_id="run-matrix"
         )
         self.trigger = button.click
         notice = place_notice()

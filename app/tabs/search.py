@@ -31,12 +31,12 @@ class SearchTab:
         with gr.Group(elem_classes="given"):
             self.query = gr.Textbox(_QUERY, label="Query", max_length=20_000, elem_id="query")
             with gr.Accordion(
-                f"Sentences that are searched, up to {MOST:,}, and results", open=False
+                f"The sentences to search, up to {MOST:,}, and the results", open=False
             ):
                 self.corpus = gr.Textbox(
                     "\n".join(sample.sentences(_SENTENCES)),
                     show_label=False,
-                    label="Sentences that are searched",
+                    label="Sentences to search",
                     lines=8,
                     max_lines=8,
                     max_length=MOST * 500,

@@ -115,8 +115,8 @@ def _seeds_drawn(differences: Sequence[Difference]) -> str:
     counts = {len(difference.shared_seeds) for difference in differences if difference.tasks}
     if any(count >= SEEDS for count in counts):
         return (
-            "Where there are three seeds or more, each resample draws seeds too; so few give an "
-            "interval that is somewhat narrow."
+            "Where there are three seeds or more, each resample draws seeds too. With so few "
+            "seeds the true interval is somewhat wider."
         )
     return "The interval covers the choice of pairs, not the choice of training seeds."
 

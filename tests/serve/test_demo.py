@@ -25,12 +25,12 @@ class Made:
     """A page's application, with what has happened to it."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.addresses: list[str] = []
         self.lived: list[str] = []
         self.streaming = asyncio.Event()
 
-    def __call__(self) -> FastAPI:
-        self.count += 1
+    def __call__(self, address: str) -> FastAPI:
+        self.addresses.append(address)
 
         @asynccontextmanager
         async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -58,11 +58,13 @@ class Made:
 
 
 @asynccontextmanager
-async def visiting(make: Callable[[], FastAPI], prefix: str = "") -> AsyncIterator[Visitor]:
+async def visiting(
+    make: Callable[[str], FastAPI], prefix: str = "", address: str = "http://triad"
+) -> AsyncIterator[Visitor]:
     with running(params=PARAMS.model_copy(update={"path_prefix": prefix})) as engine:
         page = Page(make)
         transport = httpx.ASGITransport(create_api(engine, [b"secret"], page))
-        async with httpx.AsyncClient(transport=transport, base_url="http://triad") as client:
+        async with httpx.AsyncClient(transport=transport, base_url=address) as client:
             yield Visitor(client, page)
         page.stop()
 
@@ -81,18 +83,31 @@ def test_the_first_visit_loads_it_and_the_others_find_it(prefix: str) -> None:
         made = Made()
         async with visiting(made, prefix) as visitor:
             assert (await visitor.get(f"{prefix}/livez")).status_code == 200
-            assert made.count == 0
+            assert made.addresses == []
             answers = await asyncio.gather(*(visitor.get(f"{prefix}/demo/") for _ in range(3)))
             assert {answer.text for answer in answers} == {f"http://triad{prefix}/demo/"}
             # As a proxy that takes the prefix off.
             assert (await visitor.get("/demo/")).text == f"http://triad{prefix}/demo/"
-            assert (made.count, made.lived) == (1, ["begun"])
+            assert (len(made.addresses), made.lived) == (1, ["begun"])
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:3111", "http://[::1]:3000"])
+def test_it_asks_the_service_where_its_visitor_reached_it(address: str) -> None:
+    """Whatever HOST and PORT say: `bentoml serve --port` chooses another one."""
+
+    async def main() -> None:
+        made = Made()
+        async with visiting(made, address=address) as visitor:
+            await visitor.get("/demo/")
+            assert made.addresses == [address]
 
     asyncio.run(main())
 
 
 def test_one_that_cannot_be_loaded_harms_nobody() -> None:
-    def fails() -> FastAPI:
+    def fails(_: str) -> FastAPI:
         raise ImportError("no such package")
 
     async def main() -> None:
