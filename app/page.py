@@ -105,7 +105,11 @@ def create_page(api: Client, public_url: str) -> gr.Blocks:
     ) as page:
         gr.HTML(_INTRODUCTION.format(html.escape(public_url.rstrip("/"))), elem_id="intro")
         gr.HTML(story.render())
-        gr.HTML("<h2>Lab: two encoders side by side</h2>")
+        gr.HTML(
+            "<h2>Lab: two encoders side by side</h2>"
+            "<p>The encoders of this service. They are others than the story's, trained on other "
+            "sentences or for other numbers of steps: their cards say on what.</p>"
+        )
         status = gr.HTML(elem_id="status")
         with gr.Row(elem_id="choice"):
             first = gr.Dropdown([], label="Encoder A", elem_id="first", interactive=True)

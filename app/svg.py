@@ -81,7 +81,7 @@ def maps(
         ],
     }
     markup = ""
-    titles = (f"A: {names[0]}", f"B: {names[1]}", "B less A")
+    titles = (f"A: {names[0]}", f"B: {names[1]}", "B minus A")
     for title, grid, between in zip(titles, values, (False, False, True), strict=True):
         span = (-limit, limit) if between else (0.0, 100.0)
         markup += (
@@ -107,7 +107,7 @@ def _map(
 ) -> str:
     count = len(sentences)
     labelled = count <= 12
-    left = 150 if labelled else 26
+    left = 172 if labelled else 26
     size = 300 / count
     cells = "".join(
         f'<rect x="{left + size * column:.2f}" y="{size * row:.2f}" width="{size:.2f}" '

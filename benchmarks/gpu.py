@@ -14,7 +14,7 @@ base       steps of BERT base's shape: wall, host and device time, graphs, recom
 variants   the same with other settings
 peers      the loops and the trainer of benchmarks.train_step
 stage      pipeline.train with evaluations, killed and resumed
-serving    encoders that the service computes on the GPU, and their agreement with golden vectors
+serving    encoders that the service computes on the GPU, and their agreement with reference vectors
 overheads  what objectives and recording take of a step
 
 Without a GPU all of it runs on the CPU with tiny sizes, to show that it runs.

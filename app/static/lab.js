@@ -631,7 +631,7 @@ function verdict(result, place) {
   const count = `${settled} of ${data.sentences.length} are settled.`;
   const lead = result.lead[i];
   const ahead = lead >= 0 ? `its positive leads by ${tell(lead)}` : `a negative is nearer by ${tell(-lead)}`;
-  if (kept === 0) return `leaves this anchor alone: ${ahead}. ${count}`;
+  if (kept === 0) return `leaves this anchor alone: ${ahead}. Weight and ratio change nothing for it. ${count}`;
   const { positive, hardest_negative: near } = result.step;
   const nearest = short(data.sentences[near.index[i]], 34);
   const step = ` One step: cosine with “${nearest}” ${tell(near.before[i])} → ${tell(near.after[i])},`

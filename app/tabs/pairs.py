@@ -203,7 +203,7 @@ def _correlated(titles: list[str], scores: list[Values], gold: Values | None) ->
             f"<td>{_interval(pearson)}</td></tr>"
         )
     apart = _interval(difference(scores[1], scores[0], gold))
-    body += f"<tr><th scope='row'>B less A</th><td>{apart}</td><td></td></tr>"
+    body += f"<tr><th scope='row'>B minus A</th><td>{apart}</td><td></td></tr>"
     caption = (
         "<caption>Correlation with the grades, x 100, with the 95 % interval over 1,000 resamples "
         f"of {len(gold):,} pairs</caption>"

@@ -12,10 +12,10 @@ from app.shared import Shared, check_chosen, html_table, lettered, place_notice
 # Key of a curve's rows -> title, and what it is.
 _MEASURES = {
     "dev_spearman": ("Agreement with people", "Spearman x 100 on the dev pairs."),
-    "dissipation": ("Dissipation", "Mean over anchors; 0 once no anchor is open."),
+    "dissipation": ("Dissipation", "Mean over a batch's anchors; 0 where all are left alone."),
     "hardest_share": (
         "Weight",
-        "Share of the most similar negative; no point while no anchor is open.",
+        "Share of the most similar negative in the push; none where all anchors are left alone.",
     ),
     "ratio": ("Ratio", "Pull for each unit of push; logarithmic on both sides of 0."),
     "positive_cosine": ("Positive cosine", "Mean cosine of an anchor and its positive."),

@@ -1,1 +1,1 @@
-"""An encoder as it is served: its export, tokenizer, golden vectors, and what is told of it."""
+"""An encoder as it is served: its export, tokenizer, reference vectors, and what is told of it."""

@@ -1,7 +1,7 @@
 """What computes embeddings: OpenVINO, ONNX Runtime or torch, behind one call.
 
-A backend is used only if it gives the golden vectors of the encoder's export: `choose` tries them
-in a fixed order, on a GPU first. Not here: how graphs and golden vectors are made (export.py),
+A backend is used only if it gives the reference vectors of the encoder's export: `choose` tries them
+in a fixed order, on a GPU first. Not here: how graphs and reference vectors are made (export.py),
 threads and batches (batcher.py).
 """
 
@@ -21,7 +21,7 @@ from serve.installed import has_cuda, is_installed
 
 log = logging.getLogger("serve.encoders.backends")
 
-# A backend must give each golden vector this nearly (docs/operating.md says so).
+# A backend must give each reference vector this nearly (docs/operating.md says so).
 AGREEMENT = 0.9999
 
 
@@ -34,7 +34,7 @@ class Backend:
         embed: see `Embed`; each call computes on the thread that calls, or on another one.
         embed_alone: the same, on all threads: sooner done, at more work, so for a batch beside
             which nothing is computed.
-        agreement: least cosine to the golden vectors, of both.
+        agreement: least cosine to the reference vectors, of both.
     """
 
     name: str
@@ -83,12 +83,12 @@ def choose(
 
 
 def self_test(exported: Exported, embed: Embed) -> float:
-    """Least cosine of the golden vectors, computed in one padded batch, to what they should be."""
-    golden = exported.golden
-    embeddings = embed(*pad(golden.ids, exported.description.padding_id))
-    if embeddings.shape != golden.embeddings.shape or not np.isfinite(embeddings).all():
-        raise ExportError(f"gives {embeddings.shape} numbers, not all finite, as golden vectors")
-    return float(cosines(embeddings, golden.embeddings).min())
+    """Least cosine of the reference vectors, computed in one padded batch, to what they should be."""
+    reference = exported.reference_vectors
+    embeddings = embed(*pad(reference.ids, exported.description.padding_id))
+    if embeddings.shape != reference.embeddings.shape or not np.isfinite(embeddings).all():
+        raise ExportError(f"gives {embeddings.shape} numbers, not all finite, as reference vectors")
+    return float(cosines(embeddings, reference.embeddings).min())
 
 
 # An encoder's export, its folder and the number of threads -> `embed` and `embed_alone`.

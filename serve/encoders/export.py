@@ -19,8 +19,8 @@ from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import replacing
-from serve.encoders.exported import Description, Exported, ExportError, Golden
-from serve.encoders.golden import TEXTS
+from serve.encoders.exported import Description, Exported, ExportError, ReferenceVectors
+from serve.encoders.reference_texts import TEXTS
 from serve.encoders.torch_backend import Pooled, load_encoder
 
 # Of the standard that both runtimes read.
@@ -71,7 +71,7 @@ def _write(encoder: SentenceEncoder, source: Path, folder: Path) -> None:
     pooled = Pooled(encoder).eval()
     with torch.inference_mode():
         rows = [pooled(*(torch.from_numpy(part) for part in pad([row], 0))).numpy() for row in ids]
-    Golden(ids, np.concatenate(rows)).save(folder / "golden.npz")
+    ReferenceVectors(ids, np.concatenate(rows)).save(folder / "reference.npz")
     _write_graph(pooled, folder / "graph.onnx")
 
 

@@ -2,7 +2,7 @@
 
     graph.onnx       token ids and mask (N, L) -> pooled, not normalized embeddings (N, D)
     tokenizer.json   as the encoder's own
-    golden.npz       token ids and the embeddings that torch computes for them in float32
+    reference.npz    token ids and the embeddings that torch computes for them in float32
     export.json      the rest: `Description`
 
 Not here: how it is made (export.py), how it is run (backends.py).
@@ -21,7 +21,7 @@ from pipeline.encoder.vectors import Embeddings, Ids
 from serve.encoders.text import TextTokenizer
 
 # Counts up when the files or their meaning change, so that older exports are made again.
-FORMAT = 3
+FORMAT = 4
 
 # Token ids and mask, both (N, L) -> pooled embeddings (N, D). May be called from several threads.
 Embed = Callable[[Ids, Ids], Embeddings]
@@ -57,21 +57,21 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Golden:
+class ReferenceVectors:
     """Texts as token ids, and torch's float32 embeddings (N, D) of them, pooled, not normalized."""
 
     ids: list[list[int]]
     embeddings: Embeddings
 
     def save(self, file: Path) -> None:
-        """Write golden.npz."""
+        """Write reference.npz."""
         lengths = [len(row) for row in self.ids]
         flat = [token for row in self.ids for token in row]
         np.savez(file, lengths=lengths, ids=flat, embeddings=self.embeddings)
 
     @classmethod
-    def load(cls, file: Path) -> "Golden":
-        """Read golden.npz."""
+    def load(cls, file: Path) -> "ReferenceVectors":
+        """Read reference.npz."""
         with np.load(file, allow_pickle=False) as content:
             ends = np.cumsum(content["lengths"])[:-1]
             ids = [row.tolist() for row in np.split(content["ids"], ends)]
@@ -108,9 +108,9 @@ class Exported:
         (self.folder / "export.json").write_text(text, encoding="utf-8")
 
     @cached_property
-    def golden(self) -> Golden:
+    def reference_vectors(self) -> ReferenceVectors:
         """What the self test expects."""
-        return Golden.load(self.folder / "golden.npz")
+        return ReferenceVectors.load(self.folder / "reference.npz")
 
     def tokenizer(self) -> TextTokenizer:
         """The tokenizer, read anew."""

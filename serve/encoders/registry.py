@@ -1,6 +1,6 @@
 """Which encoders are served: found, exported, self-tested, replaced when their folders change.
 
-A new encoder takes the place of the old one only when it is loaded, warm and gives its golden
+A new encoder takes the place of the old one only when it is loaded, warm and gives its reference
 vectors; requests that have the old one finish with it. One that cannot be used is refused with the
 reason in the log, and the old one stays; so it does when its folder is gone. Not here: what is told
 about encoders (cards.py).
@@ -19,7 +19,7 @@ from pipeline.machine.errors import InputError
 from serve.encoders.backends import Backend, choose
 from serve.encoders.exported import Description, Exported, ExportError
 from serve.encoders.exporting import export_missing
-from serve.encoders.golden import TEXTS
+from serve.encoders.reference_texts import TEXTS
 from serve.encoders.text import TextTokenizer
 from serve.metrics import Metrics
 from serve.settings import ServeParams
@@ -147,8 +147,8 @@ class Registry:
             return
         exported = Exported.load(Path(self._params.exported) / version)
         tokenizer = exported.tokenizer()
-        if [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)] != exported.golden.ids:
-            raise ExportError("its tokenizer.json does not give the golden token ids.")
+        if [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)] != exported.reference_vectors.ids:
+            raise ExportError("its tokenizer.json does not give the reference token ids.")
         params = self._params
         backend = choose(exported, folder, params.backend, self._threads, params.device)
         warm_up(backend, tokenizer)

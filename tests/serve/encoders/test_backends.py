@@ -20,7 +20,7 @@ from pipeline.encoder.vectors import Embeddings, Ids, pad
 from serve import installed
 from serve.encoders.backends import AGREEMENT, BACKENDS, choose, self_test
 from serve.encoders.exported import Embed, Exported, ExportError
-from serve.encoders.golden import TEXTS
+from serve.encoders.reference_texts import TEXTS
 from serve.encoders.torch_backend import open_torch
 from tests.serve.served import PROPERTY
 from tests.tiny import corpus
@@ -103,21 +103,21 @@ def twice(embed: Embed) -> Embeds:
 
 
 def right(exported: Exported, _: Path, __: int) -> Embeds:
-    return twice(lambda ids, mask: exported.golden.embeddings)
+    return twice(lambda ids, mask: exported.reference_vectors.embeddings)
 
 
 def wrong(exported: Exported, _: Path, __: int) -> Embeds:
     """Off by a little more than is allowed."""
-    shift = np.abs(exported.golden.embeddings).max()
-    return twice(lambda ids, mask: exported.golden.embeddings + np.float32(0.1 * shift))
+    shift = np.abs(exported.reference_vectors.embeddings).max()
+    return twice(lambda ids, mask: exported.reference_vectors.embeddings + np.float32(0.1 * shift))
 
 
 def infinite(exported: Exported, _: Path, __: int) -> Embeds:
-    return twice(lambda ids, mask: exported.golden.embeddings * np.float32(np.nan))
+    return twice(lambda ids, mask: exported.reference_vectors.embeddings * np.float32(np.nan))
 
 
 def short(exported: Exported, _: Path, __: int) -> Embeds:
-    return twice(lambda ids, mask: exported.golden.embeddings[:, :-1])
+    return twice(lambda ids, mask: exported.reference_vectors.embeddings[:, :-1])
 
 
 def absent(_: Exported, __: Path, ___: int) -> Embeds:
@@ -268,10 +268,10 @@ def test_a_damaged_graph_is_refused(
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kept", [0, 500, None])
-def test_damaged_golden_vectors_are_refused(
+def test_damaged_reference_vectors_are_refused(
     bert: Tiny, copy: Exported, name: str, kept: int | None
 ) -> None:
-    file = copy.folder / "golden.npz"
+    file = copy.folder / "reference.npz"
     content = file.read_bytes()
     file.unlink() if kept is None else file.write_bytes(content[:kept])
     with pytest.raises(ExportError, match="no backend gives this encoder's embeddings"):

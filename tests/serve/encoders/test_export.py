@@ -13,8 +13,8 @@ from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from serve.encoders.backends import choose
 from serve.encoders.export import declared_dimensions, export
-from serve.encoders.exported import Exported, ExportError
-from serve.encoders.golden import TEXTS
+from serve.encoders.exported import FORMAT, Exported, ExportError
+from serve.encoders.reference_texts import TEXTS
 from tests.tiny import LONGEST, WIDTH, change_json, contents, halve_weights
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def test_the_folder_is_named_by_the_version_and_holds_what_serving_needs(each: T
     assert folder.name == folder_version(each.folder)
     assert {path.name for path in folder.iterdir()} == {
         "export.json",
-        "golden.npz",
+        "reference.npz",
         "graph.onnx",
         "tokenizer.json",
     }
@@ -58,10 +58,10 @@ def test_the_padding_id_is_the_tokenizers(reader: Tiny) -> None:
     assert reader.exported.description.padding_id == expected
 
 
-def test_golden_vectors_are_the_encoders_embeddings(each: Tiny) -> None:
-    golden = each.exported.golden
-    assert np.abs(golden.embeddings - each.reference.encode(TEXTS)).max() < CLOSE
-    lengths = {len(row) for row in golden.ids}
+def test_reference_vectors_are_the_encoders_embeddings(each: Tiny) -> None:
+    reference = each.exported.reference_vectors
+    assert np.abs(reference.embeddings - each.reference.encode(TEXTS)).max() < CLOSE
+    lengths = {len(row) for row in reference.ids}
     assert max(lengths) == LONGEST
     assert min(lengths) < 8
 
@@ -75,8 +75,8 @@ def test_weights_in_float16_are_exported_as_the_same_weights_in_float32(
         Exported.load(export(folder, tmp_path / "out")) for folder in (encoder, tmp_path / "whole")
     )
     assert half.folder != whole.folder
-    assert np.array_equal(half.golden.embeddings, whole.golden.embeddings)
-    ids, mask = pad(half.golden.ids, half.description.padding_id)
+    assert np.array_equal(half.reference_vectors.embeddings, whole.reference_vectors.embeddings)
+    ids, mask = pad(half.reference_vectors.ids, half.description.padding_id)
     for name in ("openvino-f32", "onnxruntime-f32", "torch-f32"):
         first, second = (
             choose(one, folder, name, 1).embed(ids, mask)
@@ -128,8 +128,8 @@ def test_wrong_declared_dimensions_are_refused(
         ("[]", "holds no usable export"),
         ("{}", "holds no usable export"),
         ('{"format": 0}', "was exported by another version of Triad"),
-        ('{"format": 3, "dimensions": []}', "holds no usable export"),
-        ('{"format": 3, "dimensions": 8}', "holds no usable export"),
+        (f'{{"format": {FORMAT}, "dimensions": []}}', "holds no usable export"),
+        (f'{{"format": {FORMAT}, "dimensions": 8}}', "holds no usable export"),
     ],
 )
 def test_a_damaged_description_is_no_export(tmp_path: Path, content: str, message: str) -> None:
@@ -144,4 +144,4 @@ def test_an_export_of_another_format_is_made_again(bert: Tiny, tmp_path: Path) -
     (old / "export.json").write_text('{"format": 0}', encoding="utf-8")
     again = Exported.load(export(bert.folder, tmp_path))
     assert again.description == bert.exported.description
-    assert np.array_equal(again.golden.embeddings, bert.exported.golden.embeddings)
+    assert np.array_equal(again.reference_vectors.embeddings, bert.exported.reference_vectors.embeddings)

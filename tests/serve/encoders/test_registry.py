@@ -153,7 +153,7 @@ def test_an_encoder_that_is_named_and_not_there_is_refused_by_its_path(place: Pl
     ("damage", "reason"),
     [
         (damage_graph, "no backend gives this encoder's embeddings"),
-        (damage_tokenizer, r"its tokenizer\.json does not give the golden token ids"),
+        (damage_tokenizer, r"its tokenizer\.json does not give the reference token ids"),
         (lose_tokenizer, r"No such file"),
         (lose_export, "holds no usable export"),
     ],

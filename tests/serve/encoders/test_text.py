@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve.encoders.golden import TEXTS
+from serve.encoders.reference_texts import TEXTS
 from serve.encoders.text import TextTokenizer
 from tests.serve.fakes import HEAD, TAIL, fake_tokenizer, row
 from tests.serve.served import PROPERTY

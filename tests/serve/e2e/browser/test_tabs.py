@@ -74,7 +74,7 @@ def test_many_pairs_are_scored_against_grades(visit: Visit, server: Server) -> N
     page.locator("#sample-pairs").click()
     expect(page.locator("#pairs textarea")).to_have_value(re.compile("\t"))
     page.locator("#run-pairs").click()
-    expect(page.locator("#pairs-result table").first).to_contain_text("B less A")
+    expect(page.locator("#pairs-result table").first).to_contain_text("B minus A")
     heading = page.locator("#pairs-table th", has_text="B - A")
     expect(heading).to_have_attribute("aria-sort", "descending")
     with page.expect_download() as download:

@@ -1,4 +1,4 @@
-"""The texts behind golden vectors: what a self test should see of the world's writing.
+"""The texts behind reference vectors: what a self test should see of the world's writing.
 
 Short and long, some longer than any encoder takes, other scripts, numbers, nothing that a
 tokenizer knows. Not here: the vectors, which belong to an encoder (export.py).
