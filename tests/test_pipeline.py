@@ -85,7 +85,8 @@ def make_project(folder: Path) -> Project:
     project.done("git", "config", "user.name", "Triad")
     project.done("dvc", "init", "--quiet")
     shutil.copy(ROOT / ".dvc" / "config", project.folder / ".dvc" / "config")
-    shutil.copy(ROOT / ".gitignore", project.folder / ".gitignore")
+    for ignored in (".gitignore", ".dvcignore"):
+        shutil.copy(ROOT / ignored, project.folder / ignored)
     return project
 
 
