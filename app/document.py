@@ -5,8 +5,8 @@ import re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _DESCRIPTION = (
-    "Two sentence encoders, same sentences, same 400 steps. One ends "
-    "worse than it began, the other better: what dissipation, weight and ratio of a gradient do."
+    "Two sentence encoders, same sentences, same 400 steps. One ends worse than it began, the "
+    "other better: what dissipation, weight and ratio of a gradient do."
 )
 TITLE = "Triad: why some training objectives forget what sentences mean"
 _META = f"""<meta name="description" content="{_DESCRIPTION}" />

@@ -91,6 +91,13 @@ def test_the_readme_tells_the_last_step_of_the_reproduction(name: str) -> None:
     assert f"{average:.2f}" in README.partition("## Who it is for")[0]
 
 
+@pytest.mark.parametrize("name", ["siglip", "siglip_repaired"])
+def test_the_readme_tells_the_last_step_of_a_repaired_loss(name: str) -> None:
+    table = text_of("results/wiki/reproduction.md").partition("## Repaired losses")[2]
+    (row,) = re.findall(rf"^\| `{name}` \| n = 3 \| (.+?) \|", table, re.MULTILINE)
+    assert row in README.partition("## The result")[2].partition("## Contents")[0]
+
+
 @pytest.mark.parametrize("name", ["vicreg", "vicreg_modified"])
 def test_the_reference_encoders_are_a_replicate(name: str) -> None:
     average = json.loads(text_of(f"encoders/reference/{name}.json"))["average"]
