@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 RUNS := $(VENV)/.installed
 TESTS := $(VENV)/.installed-for-tests
+EXPORTED := $(VENV)/.exported
 
 # Python compiles a module when it is imported first. That is faster than letting pip compile all of
 # them, if Python may keep what it compiled.
@@ -32,7 +33,7 @@ help:
 	@echo 'make format   let ruff format and mend what it can'
 	@echo 'make pictures  the pictures of the demo in the README, and how fast it is (needs Chromium)'
 
-setup: $(RUNS)
+setup: $(RUNS) $(EXPORTED)
 
 # The tests need more than a run does.
 $(RUNS): EXTRAS := pipeline,serve,app,export,anatomy
@@ -43,6 +44,11 @@ $(RUNS) $(TESTS): pyproject.toml constraints.txt
 	$(VENV)/bin/$(PIP_INSTALL) 'pip>=25.1'  # older ones take a minute more to choose versions
 	$(VENV)/bin/$(PIP_INSTALL) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $(RUNS) $@
+
+# The first start of the service would take ten seconds longer without them.
+$(EXPORTED): | $(RUNS)
+	$(VENV)/bin/python -m serve.encoders.export encoders/reference/*/ --out .exported
+	@touch $@
 
 run: repro
 	@$(MAKE) --no-print-directory serve
