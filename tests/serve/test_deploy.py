@@ -1,9 +1,11 @@
-"""The deployment files are valid and agree with the code.
+"""The deployment files, alerts and dashboard are valid and agree with the code.
 
 Not here: the Bento that they make (test_bento.py).
 """
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,19 +24,20 @@ from packaging.utils import canonicalize_name
 
 from serve.metrics import Metrics
 from serve.settings import Environment, load
+from tests.tiny import ROOT
 
-ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
 SERVE = load(ROOT / "params.yaml")
 BENTOFILE = yaml.safe_load((ROOT / "bentofile.yaml").read_text(encoding="utf-8"))
-COMPOSE = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text(encoding="utf-8"))
-COMPOSE_GPU = yaml.safe_load((ROOT / "deploy/compose.gpu.yaml").read_text(encoding="utf-8"))
-OBJECTS = list(yaml.safe_load_all((ROOT / "deploy/kubernetes.yaml").read_text(encoding="utf-8")))
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+COMPOSE_GPU = yaml.safe_load((DEPLOY / "compose.gpu.yaml").read_text(encoding="utf-8"))
+OBJECTS = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf-8")))
 BY_KIND: dict[str, Any] = {one["kind"]: one for one in OBJECTS}
 COMPOSED = COMPOSE["services"]["triad"]
 DEPLOYED = BY_KIND["Deployment"]["spec"]["template"]["spec"]
 (CONTAINER,) = DEPLOYED["containers"]
 VARIABLES = {one["name"]: one["value"] for one in CONTAINER["env"]}
-PORT = 3000
+METRICS = list(Metrics().registry.collect())
 
 
 def pins(file: str) -> dict[str, str]:
@@ -61,18 +64,13 @@ def needed(requirements: Sequence[str]) -> set[str]:
     return {canonicalize_name(name) for name, _ in seen}
 
 
-class TestRequirements:
-    def test_they_are_what_serving_needs_and_nothing_else(self) -> None:
-        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        roots = [*project["optional-dependencies"]["serve"], "numpy", "pyyaml", "tokenizers"]
-        assert set(pins("deploy/requirements.txt")) == needed(roots) - {"bentoml"}
-
-    def test_they_have_the_versions_of_the_constraints(self) -> None:
-        assert pins("deploy/requirements.txt").items() <= pins("constraints.txt").items()
-
-    def test_training_is_not_among_them(self) -> None:
-        training = {"torch", "transformers", "dvc", "datasets", "scikit-learn", "scipy"}
-        assert not training & set(pins("deploy/requirements.txt"))
+def test_requirements_are_what_serving_needs_and_no_training() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    roots = [*project["optional-dependencies"]["serve"], "numpy", "pyyaml", "tokenizers"]
+    pinned = pins("deploy/requirements.txt")
+    assert set(pinned) == needed(roots) - {"bentoml"}
+    assert pinned.items() <= pins("constraints.txt").items()
+    assert not {"torch", "transformers", "dvc", "datasets", "scikit-learn", "scipy"} & set(pinned)
 
 
 class TestKubernetes:
@@ -83,7 +81,7 @@ class TestKubernetes:
 
     def test_probes_ask_for_health_at_the_port(self) -> None:
         (port,) = CONTAINER["ports"]
-        assert port["containerPort"] == int(VARIABLES["PORT"]) == PORT
+        assert port["containerPort"] == int(VARIABLES["PORT"])
         for probe, path in [("startup", "readyz"), ("readiness", "readyz"), ("liveness", "livez")]:
             get = CONTAINER[f"{probe}Probe"]["httpGet"]
             assert get == {"path": f"/{path}", "port": port["name"]}
@@ -100,7 +98,7 @@ class TestKubernetes:
 
     def test_the_autoscaler_follows_a_gauge_of_the_service(self) -> None:
         (metric,) = BY_KIND["HorizontalPodAutoscaler"]["spec"]["metrics"]
-        gauges = {one.name for one in Metrics().registry.collect() if one.type == "gauge"}
+        gauges = {family.name for family in METRICS if family.type == "gauge"}
         assert metric["pods"]["metric"]["name"] in gauges
 
     def test_the_keys_are_where_the_secret_is_mounted(self) -> None:
@@ -109,19 +107,16 @@ class TestKubernetes:
         assert VARIABLES["TRIAD_API_KEYS_FILE"] == f"{mount['mountPath']}/keys"
 
 
-class TestCompose:
-    @pytest.mark.parametrize("content", [COMPOSE, COMPOSE_GPU], ids=["cpu", "gpu"])
-    def test_it_has_the_schema_of_compose(self, content: Any) -> None:
-        pytest.importorskip("check_jsonschema", reason="check-jsonschema has the schema")
-        vendored = files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
-        schema = json.loads(vendored.read_text(encoding="utf-8"))
-        jsonschema.validators.validator_for(schema)(schema).validate(content)
-
-    def test_the_gpu_is_for_the_service(self) -> None:
-        assert set(COMPOSE_GPU["services"]) == set(COMPOSE["services"])
+@pytest.mark.parametrize("content", [COMPOSE, COMPOSE_GPU], ids=["cpu", "gpu"])
+def test_compose_files_have_its_schema_and_one_service(content: Any) -> None:
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema has the schema")
+    vendored = files("check_jsonschema") / "builtin_schemas/vendor/compose-spec.json"
+    schema = json.loads(vendored.read_text(encoding="utf-8"))
+    jsonschema.validators.validator_for(schema)(schema).validate(content)
+    assert set(content["services"]) == {"triad"}
 
 
-GPU_IMAGE = (ROOT / "deploy/gpu.Dockerfile").read_text(encoding="utf-8")
+GPU_IMAGE = (DEPLOY / "gpu.Dockerfile").read_text(encoding="utf-8")
 GPU_PACKAGES = GPU_IMAGE.partition("-c src/constraints.txt ")[2].partition("\n")[0].split()
 IMPORTED = """
 import sys
@@ -131,24 +126,22 @@ import serve.encoders.torch_backend
 """
 
 
-class TestGpuImage:
-    def test_constraints_are_where_the_bento_has_them(self) -> None:
-        assert "/constraints.txt" in BENTOFILE["include"]
+def test_packages_of_the_gpu_image_are_pinned_where_the_bento_has_the_pins() -> None:
+    assert set(GPU_PACKAGES) <= set(pins("constraints.txt"))
+    assert "/constraints.txt" in BENTOFILE["include"]
 
-    def test_its_packages_are_pinned(self) -> None:
-        assert set(GPU_PACKAGES) <= set(pins("constraints.txt"))
 
-    @pytest.mark.verify
-    def test_they_are_what_the_backend_needs(self) -> None:
-        there = needed(GPU_PACKAGES) | set(pins("deploy/requirements.txt")) | {"triad-encoders"}
-        absent = {
-            module
-            for module, packages in packages_distributions().items()
-            if not there & {canonicalize_name(package) for package in packages}
-        }
-        assert {"bentoml", "scipy"} <= absent
-        code = IMPORTED.format(absent=absent)
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+@pytest.mark.verify
+def test_packages_of_the_gpu_image_are_what_the_backend_needs() -> None:
+    there = needed(GPU_PACKAGES) | set(pins("deploy/requirements.txt")) | {"triad-encoders"}
+    absent = {
+        module
+        for module, packages in packages_distributions().items()
+        if not there & {canonicalize_name(package) for package in packages}
+    }
+    assert {"bentoml", "scipy"} <= absent
+    code = IMPORTED.format(absent=absent)
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize("variables", [VARIABLES, COMPOSED["environment"]], ids=["pod", "compose"])
@@ -173,3 +166,50 @@ def test_a_stop_grants_the_drain_and_the_longest_request(granted: int) -> None:
 )
 def test_the_bento_takes_what_the_settings_name(place: str) -> None:
     assert any(f"/{place}/".startswith(included) for included in BENTOFILE["include"])
+
+
+DASHBOARD = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
+RULES = yaml.safe_load((DEPLOY / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+needs_promtool = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="promtool is not installed (apt-get: prometheus)"
+)
+
+
+def promtool(*arguments: object) -> None:
+    run = subprocess.run(
+        ["promtool", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+class TestMonitoring:
+    @pytest.mark.parametrize("query", [*QUERIES, *(rule["expr"] for rule in RULES)])
+    def test_a_query_asks_for_series_that_the_service_has(self, query: str) -> None:
+        suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
+        series = {
+            family.name + suffix for family in METRICS for suffix in suffixes.get(family.type, [""])
+        }
+        asked = set(re.findall(r"triad_\w+", query))
+        assert asked
+        assert asked <= series
+
+    def test_the_dashboard_shows_every_metric_and_no_panel_covers_another(self) -> None:
+        shown = " ".join(QUERIES)
+        assert [one.name for one in METRICS if not re.search(rf"\b{one.name}", shown)] == []
+        places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in DASHBOARD["panels"]]
+        assert len(set(places)) == len(places)
+
+    @needs_promtool
+    def test_the_alerts_ring_when_they_should(self) -> None:
+        promtool("check", "rules", DEPLOY / "alerts.yaml")
+        promtool("test", "rules", DEPLOY / "alerts.test.yaml")
+
+    @needs_promtool
+    def test_prometheus_reads_every_query_of_the_dashboard(self, tmp_path: Path) -> None:
+        queries = [query.replace("$__rate_interval", "5m") for query in QUERIES]
+        rules = [{"record": f"query:{index}", "expr": query} for index, query in enumerate(queries)]
+        file = tmp_path / "queries.yaml"
+        content = {"groups": [{"name": "dashboard", "rules": rules}]}
+        file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        promtool("check", "rules", file)
