@@ -17,13 +17,14 @@ from serve.encoders.export import export
 from serve.encoders.exported import Exported
 from serve.encoders.registry import ServedEncoder
 from tests.serve.fakes import Fake, served
-from tests.serve.served import PARAMS, Api, running
+from tests.serve.served import serving
 from tests.tiny import change_json, write_bert, write_roberta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.encoder.folder import Pooling
+    from tests.serve.served import Api
 
 
 class Tiny(NamedTuple):
@@ -101,8 +102,8 @@ def unit(bert: Tiny) -> ServedEncoder:
 @pytest.fixture(scope="session")
 def real(bert: Tiny, unit: ServedEncoder) -> Iterator[Api]:
     """The API over the tiny encoders `bert` and `unit`."""
-    with running(bert.served, unit, params=PARAMS) as engine:
-        yield Api(engine)
+    with serving(bert.served, unit) as api:
+        yield api
 
 
 @pytest.fixture
@@ -113,8 +114,8 @@ def fake() -> Fake:
 @pytest.fixture
 def api(fake: Fake) -> Iterator[Api]:
     """The API over one fake encoder of that name."""
-    with running(served(fake)) as engine:
-        yield Api(engine)
+    with serving(served(fake)) as api:
+        yield api
 
 
 @pytest.fixture

@@ -46,18 +46,14 @@ class Fake:
 
     Attributes:
         batches: the texts of each call.
-        broken: texts at which a call fails, whatever else is in it.
-        infinite: texts whose embedding is no number.
-        zero: texts whose embedding has no length.
+        faults: what a text gives instead: an error of the whole call, or this number throughout.
         gate: a call goes on when this is set, as it is at first.
         entered: released when a call has come to the gate.
     """
 
     def __init__(self) -> None:
         self.batches: list[list[Row]] = []
-        self.broken: set[Row] = set()
-        self.infinite: set[Row] = set()
-        self.zero: set[Row] = set()
+        self.faults: dict[Row, Exception | float] = {}
         self.gate = threading.Event()
         self.gate.set()
         self.entered = threading.Semaphore(0)
@@ -68,11 +64,13 @@ class Fake:
         self.batches.append(rows)
         self.entered.release()
         assert self.gate.wait(PATIENCE)
-        if self.broken.intersection(rows):
-            raise RuntimeError("no such kernel")
         found = np.stack([embedding(one) for one in rows])
-        found[[one in self.infinite for one in rows]] = np.nan
-        found[[one in self.zero for one in rows]] = 0
+        for place, one in enumerate(rows):
+            fault = self.faults.get(one)
+            if isinstance(fault, Exception):
+                raise fault
+            if fault is not None:
+                found[place] = fault
         return found
 
     @property

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import httpx
 import numpy as np
@@ -18,15 +19,18 @@ from serve.api.app import create_api
 from serve.batching.batcher import Batcher
 from serve.engine import Engine
 from serve.metrics import Metrics
-from serve.settings import LimitParams, ServeParams, load
+from serve.settings import LimitParams, load
 from tests.serve.fakes import NOWHERE, PATIENCE, embedding, row
 from tests.tiny import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
     from serve.batching.jobs import Encoded, Job
+    from serve.demo import Page
     from serve.encoders.registry import ServedEncoder
+
+P = ParamSpec("P")
 
 # Of properties: other work on the machine must not fail them.
 PROPERTY = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
@@ -58,6 +62,16 @@ PARAMS = _GIVEN.model_copy(
 )
 
 
+def on_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:
+    """A test that is a coroutine; each run has an event loop of its own."""
+
+    @wraps(test)
+    def run(*arguments: P.args, **named: P.kwargs) -> None:
+        asyncio.run(test(*arguments, **named))
+
+    return run
+
+
 def limits(**changes: Any) -> LimitParams:
     return LIMITS.model_copy(update=changes)
 
@@ -75,24 +89,12 @@ def batching(
 
 
 def submit(
-    batcher: Batcher,
-    encoder: ServedEncoder,
-    inputs: Sequence[str | list[int]],
-    *,
-    truncate: bool = True,
-    most_tokens: int = 10**6,
-    prompt_name: str | None = None,
+    batcher: Batcher, encoder: ServedEncoder, inputs: Sequence[str | list[int]], **more: Any
 ) -> Job:
     """As the routes do it."""
     batcher.admission.check(len(inputs))
-    return batcher.submit(
-        encoder,
-        list(inputs),
-        lambda index: f"input[{index}]",
-        truncate=truncate,
-        most_tokens=most_tokens,
-        prompt_name=prompt_name,
-    )
+    options: dict[str, Any] = {"truncate": True, "most_tokens": 10**6} | more
+    return batcher.submit(encoder, list(inputs), lambda index: f"input[{index}]", **options)
 
 
 def step(batcher: Batcher) -> bool:
@@ -111,16 +113,17 @@ async def settle() -> None:
 
 
 async def finish(batcher: Batcher) -> None:
-    """Do all that there is to do, on this thread."""
+    """Do all that there is to do, on this thread; nothing is left of any request."""
     while step(batcher):
         pass
     await settle()
+    assert not left(batcher)
 
 
-def left(batcher: Batcher) -> list[object]:
-    """What a batcher still holds; nothing when every request has ended."""
+def left(batcher: Batcher) -> bool:
+    """Whether a batcher still holds anything of a request."""
     tables = (batcher._untokenized, batcher._ready, batcher._texts)
-    return [*(table for table in tables if table), *([batcher.admission] * batcher.admission.texts)]
+    return any(tables) or batcher.admission.texts != 0
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -139,13 +142,18 @@ def assert_right(found: Encoded, request: Sequence[Sequence[int]]) -> None:
 
 
 @contextmanager
-def running(*encoders: ServedEncoder, params: ServeParams = PARAMS) -> Iterator[Engine]:
-    """An engine that serves these encoders and looks for no others."""
-    engine = Engine(params)
+def serving(
+    *encoders: ServedEncoder,
+    keys: Sequence[bytes] = (),
+    page: Page | None = None,
+    **changes: Any,
+) -> Iterator[Api]:
+    """The API over these encoders and no others; `changes` are to PARAMS."""
+    engine = Engine(PARAMS.model_copy(update=changes))
     engine.registry.encoders = {encoder.id: encoder for encoder in encoders}
     engine.registry.loaded = True
     try:
-        yield engine
+        yield Api(engine, keys, page)
     finally:
         engine.batcher.stop()
 
@@ -153,15 +161,16 @@ def running(*encoders: ServedEncoder, params: ServeParams = PARAMS) -> Iterator[
 class Api:
     """A client of the API in this process; each call is one request."""
 
-    def __init__(self, engine: Engine, keys: Sequence[bytes] = ()) -> None:
+    def __init__(
+        self, engine: Engine, keys: Sequence[bytes] = (), page: Page | None = None
+    ) -> None:
         self.engine = engine
-        self.app = create_api(engine, keys)
+        self.app = create_api(engine, keys, page)
 
-    def session(self) -> httpx.AsyncClient:
+    def session(self, **options: Any) -> httpx.AsyncClient:
         """For several requests at once."""
-        return httpx.AsyncClient(
-            transport=httpx.ASGITransport(self.app), base_url="http://triad", timeout=PATIENCE
-        )
+        transport = httpx.ASGITransport(self.app, **options)
+        return httpx.AsyncClient(transport=transport, base_url="http://triad", timeout=PATIENCE)
 
     def call(self, method: str, path: str, **options: Any) -> httpx.Response:
         async def one() -> httpx.Response:
@@ -177,11 +186,14 @@ class Api:
         self, path: str, content: object, headers: Mapping[str, str | bytes] | None = None
     ) -> httpx.Response:
         """Bytes, pieces of them, or what becomes JSON."""
-        body: bytes | AsyncIterable[bytes]
-        plain = isinstance(content, bytes) or hasattr(content, "__aiter__")
-        body = content if plain else json.dumps(content).encode()  # type: ignore[assignment]
-        kind: dict[str, str | bytes] = {"Content-Type": "application/json"}
-        return self.call("POST", path, content=body, headers=kind | dict(headers or {}))
+        raw = isinstance(content, bytes) or hasattr(content, "__aiter__")
+        body = content if raw else json.dumps(content).encode()
+        own = {"Content-Type": "application/json"} | dict(headers or {})
+        return self.call("POST", path, content=body, headers=own)
+
+    def count(self, metric: str, **labels: str) -> float | None:
+        """What its metrics say."""
+        return self.engine.metrics.registry.get_sample_value(metric, labels)
 
 
 def refusal(response: httpx.Response, status: int) -> dict[str, Any]:

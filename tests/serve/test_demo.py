@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 from fastapi import FastAPI, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from serve.api.app import create_api
 from serve.demo import Page
-from tests.serve.fakes import PATIENCE
-from tests.serve.served import PARAMS, Api, running
+from tests.serve.served import Api, on_loop, serving, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    import httpx
 
 
 class Made:
@@ -59,87 +57,64 @@ class Made:
 
 @asynccontextmanager
 async def visiting(
-    make: Callable[[str], FastAPI], prefix: str = "", address: str = "http://triad"
-) -> AsyncIterator[Visitor]:
-    with running(params=PARAMS.model_copy(update={"path_prefix": prefix})) as engine:
-        page = Page(make)
-        transport = httpx.ASGITransport(create_api(engine, [b"secret"], page))
-        async with httpx.AsyncClient(transport=transport, base_url=address) as client:
-            yield Visitor(client, page)
+    make: Callable[[str], FastAPI], prefix: str = ""
+) -> AsyncIterator[tuple[httpx.AsyncClient, Page]]:
+    """A visitor without the key that the API wants."""
+    page = Page(make)
+    with serving(keys=[b"secret"], page=page, path_prefix=prefix) as api:
+        async with api.session() as visitor:
+            yield visitor, page
         page.stop()
 
 
-class Visitor:
-    def __init__(self, client: httpx.AsyncClient, page: Page) -> None:
-        self.get = client.get
-        self.page = page
-
-
 @pytest.mark.parametrize("prefix", ["", "/nlp"])
-def test_the_first_visit_loads_it_and_the_others_find_it(prefix: str) -> None:
-    """Without a key, which the API would want, and at its whole address."""
-
-    async def main() -> None:
-        made = Made()
-        async with visiting(made, prefix) as visitor:
-            assert (await visitor.get(f"{prefix}/livez")).status_code == 200
-            assert made.addresses == []
-            answers = await asyncio.gather(*(visitor.get(f"{prefix}/demo/") for _ in range(3)))
-            assert {answer.text for answer in answers} == {f"http://triad{prefix}/demo/"}
-            # As a proxy that takes the prefix off.
-            assert (await visitor.get("/demo/")).text == f"http://triad{prefix}/demo/"
-            assert (len(made.addresses), made.lived) == (1, ["begun"])
-
-    asyncio.run(main())
+@on_loop
+async def test_the_first_visit_loads_it_and_the_others_find_it(prefix: str) -> None:
+    made = Made()
+    async with visiting(made, prefix) as (visitor, _):
+        assert (await visitor.get(f"{prefix}/livez")).status_code == 200
+        assert made.addresses == []
+        answers = await asyncio.gather(*(visitor.get(f"{prefix}/demo/") for _ in range(3)))
+        assert {answer.text for answer in answers} == {f"http://triad{prefix}/demo/"}
+        # As a proxy that takes the prefix off.
+        assert (await visitor.get("/demo/")).text == f"http://triad{prefix}/demo/"
+        assert (len(made.addresses), made.lived) == (1, ["begun"])
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:3111", "http://[::1]:3000"])
-def test_it_asks_the_service_where_its_visitor_reached_it(address: str) -> None:
+@on_loop
+async def test_it_asks_the_service_where_its_visitor_reached_it(address: str) -> None:
     """Whatever HOST and PORT say: `bentoml serve --port` chooses another one."""
-
-    async def main() -> None:
-        made = Made()
-        async with visiting(made, address=address) as visitor:
-            await visitor.get("/demo/")
-            assert made.addresses == [address]
-
-    asyncio.run(main())
+    made = Made()
+    async with visiting(made) as (visitor, _):
+        await visitor.get(f"{address}/demo/")
+    assert made.addresses == [address]
 
 
-def test_one_that_cannot_be_loaded_harms_nobody() -> None:
+@on_loop
+async def test_one_that_cannot_be_loaded_harms_nobody() -> None:
     def fails(_: str) -> FastAPI:
         raise ImportError("no such package")
 
-    async def main() -> None:
-        logging.disable(logging.ERROR)
-        async with visiting(fails) as visitor:
-            assert (await visitor.get("/demo/")).status_code == 500
-            assert (await visitor.get("/livez")).status_code == 200
-        logging.disable(logging.NOTSET)
-
-    asyncio.run(main())
+    async with visiting(fails) as (visitor, _):
+        assert (await visitor.get("/demo/")).status_code == 500
+        assert (await visitor.get("/livez")).status_code == 200
 
 
-def test_stopping_ends_its_streams_and_its_life() -> None:
-    async def main() -> None:
-        made = Made()
-        async with visiting(made) as visitor:
-            streaming = asyncio.create_task(visitor.get("/demo/stream"))
-            async with asyncio.timeout(PATIENCE):
-                await made.streaming.wait()
-                visitor.page.stop()
-                assert (await streaming).text == "a piece"
-                while made.lived != ["begun", "ended"]:
-                    await asyncio.sleep(0.01)
-
-    asyncio.run(main())
+@on_loop
+async def test_stopping_ends_its_streams_and_its_life() -> None:
+    made = Made()
+    async with visiting(made) as (visitor, page):
+        streaming = asyncio.create_task(visitor.get("/demo/stream"))
+        await until(made.streaming.is_set)
+        page.stop()
+        assert (await streaming).text == "a piece"
+        await until(lambda: made.lived == ["begun", "ended"])
 
 
 @pytest.mark.parametrize("prefix", ["", "/triad"])
 def test_the_index_leads_to_it_and_so_does_its_path_without_a_slash(prefix: str) -> None:
-    with running(params=PARAMS.model_copy(update={"path_prefix": prefix})) as engine:
-        api = Api(engine)
-        api.app = create_api(engine, (), Page(Made()))
+    with serving(page=Page(Made()), path_prefix=prefix) as api:
         place = f"{prefix}/demo/" if prefix else "demo/"
         assert api.get(f"{prefix}/").headers["Location"] == place
         assert api.get(f"{prefix}/demo").headers["Location"] == "demo/"
@@ -147,11 +122,7 @@ def test_the_index_leads_to_it_and_so_does_its_path_without_a_slash(prefix: str)
 
 
 def test_its_requests_are_counted_under_one_route() -> None:
-    with running() as engine:
-        api = Api(engine)
-        api.app = create_api(engine, (), Page(Made()))
+    with serving(page=Page(Made())) as api:
         api.get("/demo/some/thing")
-        assert b'triad_requests_total{route="/demo",status="404"} 1.0' in (
-            engine.metrics.exposition()
-        )
-        assert Api(engine).get("/demo/").status_code == 404  # without a page
+        assert api.count("triad_requests_total", route="/demo", status="404") == 1
+        assert Api(api.engine).get("/demo/").status_code == 404  # without a page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import threading
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from serve import installed
 from serve.encoders.exporting import export_missing
 from serve.engine import Engine
 from tests.serve.fakes import PATIENCE
-from tests.serve.served import PARAMS, until
+from tests.serve.served import PARAMS, on_loop, until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
     from tests.serve.conftest import Tiny
 
 
-def test_encoders_are_loaded_in_the_background_and_looked_at_again(
+@on_loop
+async def test_encoders_are_loaded_in_the_background_and_looked_at_again(
     bert: Tiny, exports: Path
 ) -> None:
     """The folder of models comes after the service has begun."""
@@ -31,15 +31,11 @@ def test_encoders_are_loaded_in_the_background_and_looked_at_again(
         update={"exported": str(exports), "backend": "onnxruntime-f32", "reload_seconds": 0.001}
     )
     engine = Engine(params)
-
-    async def wait() -> None:
-        await until(lambda: engine.registry.loaded)
-        assert not engine.registry.encoders
-        engine.registry._params = params.model_copy(update={"encoders": {"bert": str(bert.folder)}})
-        await until(lambda: engine.ready)
-
     engine.start()
-    asyncio.run(wait())
+    await until(lambda: engine.registry.loaded)
+    assert not engine.registry.encoders
+    engine.registry._params = params.model_copy(update={"encoders": {"bert": str(bert.folder)}})
+    await until(lambda: engine.ready)
     engine.stop()
     assert list(engine.registry.encoders) == ["bert"]
     assert not engine.batcher.alive
@@ -58,10 +54,19 @@ def test_a_fault_while_looking_for_encoders_does_not_end_the_looking(
 
     monkeypatch.setattr(engine.registry, "refresh", fails)
     engine.start()
-    assert twice.acquire(timeout=PATIENCE)
-    assert twice.acquire(timeout=PATIENCE)
+    assert all(twice.acquire(timeout=PATIENCE) for _ in range(2))
     engine.stop()
     assert "the disk is gone" in caplog.text
+
+
+def export_all(
+    encoders: Mapping[str, Path], place: Path, *, stopping: bool = False
+) -> list[tuple[str, str]]:
+    """What `export_missing` says of each, in its order."""
+    stop = threading.Event()
+    if stopping:
+        stop.set()
+    return list(export_missing(encoders, place, stop))
 
 
 class TestExportMissing:
@@ -117,13 +122,3 @@ class TestExportMissing:
         ((_, reason),) = export_all({"bert": bert.folder}, tmp_path, stopping=True)
         assert reason.startswith("its export failed: status -")
         assert not list(tmp_path.glob("*/graph.onnx"))
-
-
-def export_all(
-    encoders: Mapping[str, Path], place: Path, *, stopping: bool = False
-) -> list[tuple[str, str]]:
-    """What `export_missing` says of each, in its order."""
-    stop = threading.Event()
-    if stopping:
-        stop.set()
-    return list(export_missing(encoders, place, stop))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ import pytest
 
 from pipeline.machine.errors import ConfigError
 from serve.tracing import ENDPOINTS, traced
+from tests.serve.served import on_loop, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,13 +58,10 @@ def collector() -> Iterator[tuple[str, list[bytes]]]:
         thread.join()
 
 
-def test_without_an_endpoint_the_api_is_as_it_is() -> None:
-    assert traced(api) is api
-
-
-def test_an_endpoint_does_nothing_where_the_sdk_is_disabled(
+def test_without_an_endpoint_or_where_the_sdk_is_disabled_the_api_is_as_it_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert traced(api) is api
     monkeypatch.setenv(ENDPOINTS[0], "http://127.0.0.1:1")
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
     assert traced(api) is api
@@ -79,7 +75,8 @@ def test_an_endpoint_without_the_exporter_is_refused(monkeypatch: pytest.MonkeyP
         traced(api)
 
 
-def test_a_requests_span_is_sent_with_the_callers_trace(
+@on_loop
+async def test_a_requests_span_is_sent_with_the_callers_trace(
     collector: tuple[str, list[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("opentelemetry.exporter.otlp.proto.http", reason="needs the extra tracing")
@@ -87,19 +84,11 @@ def test_a_requests_span_is_sent_with_the_callers_trace(
     monkeypatch.setenv(ENDPOINTS[0], address)
     monkeypatch.setenv("OTEL_SERVICE_NAME", "encoders")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "500")  # milliseconds
-    app = traced(api)
-
-    async def ask() -> None:
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://triad") as client:
-            assert (await client.get("/v1/models", headers=PARENT)).text == "answer"
-            assert (await client.get("/livez", headers=PARENT)).text == "answer"
-
-    asyncio.run(ask())
-    deadline = time.monotonic() + 60
-    while not sent:
-        assert time.monotonic() < deadline, "no span arrived"
-        time.sleep(0.05)
+    transport = httpx.ASGITransport(traced(api))
+    async with httpx.AsyncClient(transport=transport, base_url="http://triad") as client:
+        assert (await client.get("/v1/models", headers=PARENT)).text == "answer"
+        assert (await client.get("/livez", headers=PARENT)).text == "answer"
+    await until(lambda: bool(sent))
     (batch,) = sent
     assert batch.startswith(b"/v1/traces")
     assert batch.count(bytes.fromhex(TRACE)) == 1  # one span: none for /livez

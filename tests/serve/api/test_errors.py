@@ -1,23 +1,25 @@
-"""Errors: every one in OpenAI's shape, with a status that its clients understand."""
+"""Errors and limits: every refusal in OpenAI's shape, with a status that its clients understand."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
+import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
-from serve.engine import Engine
 from tests.serve.fakes import PATIENCE, Fake, row, served, words
-from tests.serve.served import PARAMS, Api, limits, refusal, running
+from tests.serve.served import Api, limits, on_loop, refusal, serving
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable
 
+    import httpx
 
+EMBEDDINGS = "/v1/embeddings"
 ASKED: dict[str, dict[str, Any]] = {
-    "/v1/embeddings": {"model": "fake", "input": words(5)},
+    EMBEDDINGS: {"model": "fake", "input": words(5)},
     "/v1/similarity": {"model": "fake", "pairs": [[words(5), words(6)]]},
     "/v1/search": {"model": "fake", "query": words(5), "documents": [words(6)]},
     "/v1/tokenize": {"model": "fake", "input": words(5)},
@@ -29,30 +31,26 @@ ASKED: dict[str, dict[str, Any]] = {
     },
 }
 GETS = ["/v1/models", "/v1/results", "/livez", "/readyz", "/metrics", "/openapi.json", "/docs", "/"]
-COMPUTING = [path for path in ASKED if path != "/v1/tokenize"]
-JSON = {"Content-Type": "application/json"}
-
-
-async def pieces(body: bytes, size: int = 1000) -> AsyncIterator[bytes]:
-    """A body whose length is not announced."""
-    for start in range(0, len(body), size):
-        yield body[start : start + size]
 
 
 @pytest.mark.parametrize("path", ASKED)
 class TestEveryPost:
-    def test_400_for_what_is_no_json(self, api: Api, path: str) -> None:
-        error = refusal(api.post(path, b"{"), 400)
-        assert (error["type"], error["code"]) == ("invalid_request_error", "invalid_json")
-
-    def test_400_for_a_wrong_field(self, api: Api, path: str) -> None:
-        error = refusal(api.post(path, ASKED[path] | {"model": 3}), 400)
-        assert (error["param"], error["code"]) == ("model", "invalid_value")
-
-    def test_404_for_an_unknown_encoder(self, api: Api, path: str) -> None:
-        error = refusal(api.post(path, ASKED[path] | {"model": "fakes"}), 404)
-        assert (error["code"], error["param"]) == ("model_not_found", "model")
-        assert "did you mean 'fake'?" in error["message"]
+    @pytest.mark.parametrize(
+        ("wrong", "status", "code", "param"),
+        [
+            (b"{", 400, "invalid_json", None),
+            ({"model": 3}, 400, "invalid_value", "model"),
+            ({"model": "fakes"}, 404, "model_not_found", "model"),
+        ],
+        ids=["no JSON", "a wrong field", "an unknown encoder"],
+    )
+    def test_what_is_wrong_is_refused_with_its_field(
+        self, api: Api, path: str, wrong: Any, status: int, code: str, param: str | None
+    ) -> None:
+        body = wrong if isinstance(wrong, bytes) else ASKED[path] | wrong
+        error = refusal(api.post(path, body), status)
+        assert error["type"] == "invalid_request_error"
+        assert (error["code"], error["param"]) == (code, param)
 
     def test_500_for_a_fault_that_nobody_foresaw(
         self, api: Api, path: str, monkeypatch: pytest.MonkeyPatch
@@ -68,93 +66,94 @@ class TestEveryPost:
         assert words(5) not in response.text
 
     def test_503_while_encoders_are_loaded(self, path: str) -> None:
-        engine = Engine(PARAMS)
-        error = refusal(Api(engine).post(path, ASKED[path]), 503)
-        engine.batcher.stop()
+        with serving() as api:
+            api.engine.registry.loaded = False
+            error = refusal(api.post(path, ASKED[path]), 503)
         assert (error["type"], error["code"]) == ("server_error", "loading")
+
+
+@pytest.mark.parametrize("path", [path for path in ASKED if path != "/v1/tokenize"])
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [(RuntimeError("no such kernel"), "RuntimeError"), (np.nan, "FloatingPointError")],
+)
+def test_500_where_the_encoder_fails_tells_the_kind_of_fault_and_never_its_message(
+    api: Api, fake: Fake, path: str, fault: Exception | float, kind: str
+) -> None:
+    fake.faults[row(5)] = fault
+    error = refusal(api.post(path, ASKED[path]), 500)
+    assert (error["type"], error["code"]) == ("server_error", "internal_error")
+    assert error["message"] == f"the encoder failed ({kind}); the server's log has details."
+    assert api.get("/livez").status_code == 200  # the threads outlive it
 
 
 class TestBodies:
     """All POSTs read their bodies in the same way; here it is tried on one."""
 
-    PATH = "/v1/embeddings"
-
     @pytest.mark.parametrize("options", ["charset=utf-8", 'charset="UTF-8"', "a=b;  Charset=utf8 "])
     def test_utf_8_may_be_named(self, api: Api, options: str) -> None:
         kind = {"Content-Type": f"Application/JSON; {options}"}
-        assert api.post(self.PATH, ASKED[self.PATH], kind).status_code == 200
+        assert api.post(EMBEDDINGS, ASKED[EMBEDDINGS], kind).status_code == 200
 
-    @pytest.mark.parametrize("charset", ["iso-8859-1", "UTF-16", "x" * 1000])
-    def test_415_for_another_charset(self, api: Api, charset: str) -> None:
-        kind = {"Content-Type": f"application/json; charset={charset}"}
-        error = refusal(api.post(self.PATH, ASKED[self.PATH], kind), 415)
+    @pytest.mark.parametrize(
+        ("kind", "message"),
+        [
+            ("", "JSON: send the header Content-Type: application/json, got 'none'."),
+            ("text/plain", "application/json, got 'text/plain'."),
+            ("multipart/form-data", "application/json, got 'multipart/form-data'."),
+            ("application/jsonx", "application/json, got 'application/jsonx'."),
+            ("application/json; charset=UTF-16", "UTF-8: leave the charset out, got 'utf-16'."),
+            ("application/json; charset=iso-8859-1", "leave the charset out, got 'iso-8859-1'."),
+            ("application/json; charset=" + "x" * 1000, f"charset out, got '{'x' * 100}'."),
+        ],
+    )
+    def test_415_for_what_is_not_said_to_be_json_in_utf_8(
+        self, api: Api, kind: str, message: str
+    ) -> None:
+        error = refusal(api.post(EMBEDDINGS, ASKED[EMBEDDINGS], {"Content-Type": kind}), 415)
         assert error["code"] == "unsupported_media_type"
-        assert error["message"] == (
-            f"the body must be JSON in UTF-8: leave the charset out, got {charset.lower()[:100]!r}."
-        )
+        assert error["message"].startswith("the body must be JSON")
+        assert error["message"].endswith(message)
 
-    def test_413_for_an_announced_body_that_is_not_read(self, api: Api) -> None:
+    def test_415_for_a_compressed_body(self, api: Api) -> None:
+        response = api.post(EMBEDDINGS, b"\x1f\x8b", {"Content-Encoding": "gzip"})
+        assert refusal(response, 415)["code"] == "unsupported_encoding"
+
+    @pytest.mark.parametrize("length", ["100001", "9" * 30, "9" * 5000], ids=len)
+    def test_413_for_an_announced_body_that_is_not_read(self, api: Api, length: str) -> None:
         read = []
 
         async def body() -> AsyncIterator[bytes]:
             read.append(1)
             yield b"{"
 
-        response = api.post(self.PATH, body(), {"Content-Length": "100001"})
+        response = api.post(EMBEDDINGS, body(), {"Content-Length": length})
         error = refusal(response, 413)
         assert error["code"] == "body_too_large"
-        assert "of 100001 bytes is over the limit body_bytes=100000" in error["message"]
+        assert f"of {length[:20]} bytes is over the limit body_bytes=100000" in error["message"]
         assert response.headers["Connection"] == "close"
         assert not read
 
     def test_413_for_a_body_that_turns_out_too_long(self, api: Api) -> None:
-        response = api.post(self.PATH, pieces(b" " * 100_001))
+        async def body() -> AsyncIterator[bytes]:
+            yield b" " * 100_000
+            yield b" "
+
+        response = api.post(EMBEDDINGS, body())
         assert refusal(response, 413)["code"] == "body_too_large"
         assert response.headers["Connection"] == "close"
-
-    @pytest.mark.parametrize("length", ["9" * 30, "9" * 5000])
-    def test_413_for_a_length_that_no_memory_has(self, api: Api, length: str) -> None:
-        refusal(api.post(self.PATH, pieces(b"{}"), {"Content-Length": length}), 413)
-
-    @pytest.mark.parametrize("kind", ["", "text/plain", "multipart/form-data", "application/jsonx"])
-    def test_415_for_what_is_not_said_to_be_json(self, api: Api, kind: str) -> None:
-        response = api.call("POST", self.PATH, content=b"{}", headers={"Content-Type": kind})
-        error = refusal(response, 415)
-        assert error["code"] == "unsupported_media_type"
-        assert repr(kind or "none") in error["message"]
-
-    def test_415_for_a_compressed_body(self, api: Api) -> None:
-        response = api.post(self.PATH, b"\x1f\x8b", {"Content-Encoding": "gzip"})
-        assert refusal(response, 415)["code"] == "unsupported_encoding"
 
     def test_408_for_a_body_that_does_not_come(self) -> None:
         async def slow() -> AsyncIterator[bytes]:
             yield b"{"
             await asyncio.sleep(PATIENCE)
 
-        quick = PARAMS.model_copy(update={"limits": limits(body_seconds=0.01)})
-        with running(served(Fake()), params=quick) as engine:
-            response = Api(engine).post(self.PATH, slow())
-        assert refusal(response, 408)["code"] == "body_timeout"
-        assert "the limit body_seconds=0.01" in response.json()["error"]["message"]
+        with serving(served(Fake()), limits=limits(body_seconds=0.01)) as api:
+            response = api.post(EMBEDDINGS, slow())
+        error = refusal(response, 408)
+        assert error["code"] == "body_timeout"
+        assert "the limit body_seconds=0.01" in error["message"]
         assert response.headers["Connection"] == "close"
-
-
-@pytest.mark.parametrize("path", COMPUTING)
-class TestEveryPostThatComputes:
-    @pytest.fixture(autouse=True)
-    def _quiet(self) -> Iterator[None]:
-        """Faults are logged with their traceback."""
-        logging.disable(logging.ERROR)
-        yield
-        logging.disable(logging.NOTSET)
-
-    def test_500_where_the_encoder_fails(self, api: Api, fake: Fake, path: str) -> None:
-        fake.broken.add(row(5))
-        error = refusal(api.post(path, ASKED[path]), 500)
-        assert (error["type"], error["code"]) == ("server_error", "internal_error")
-        assert "RuntimeError" in error["message"]
-        assert "kernel" not in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -187,3 +186,95 @@ def test_404_for_other_paths(api: Api, path: str) -> None:
     error = refusal(api.get(path), 404)
     assert error["code"] in {"not_found", "model_not_found"}
     assert len(error["message"]) < 300
+
+
+def texts(number: int) -> list[str]:
+    return [words(5)] * number
+
+
+@pytest.mark.parametrize(
+    ("path", "param", "step", "fields"),
+    [
+        ("embeddings", "input", 1, lambda count: {"input": texts(count)}),
+        ("similarity", "pairs", 2, lambda count: {"pairs": [texts(2)] * (count // 2)}),
+        ("similarity", "sources", 1, lambda count: {"sources": texts(count - 1), "targets": ["a"]}),
+        ("search", "query", 1, lambda count: {"query": "a", "documents": texts(count - 1)}),
+        ("tokenize", "input", 1, lambda count: {"input": texts(count)}),
+        (
+            "components",
+            "anchors",
+            2,
+            lambda count: {
+                "objective": "info_nce",
+                "anchors": texts(count // 2),
+                "positives": texts(count // 2),
+            },
+        ),
+    ],
+)
+def test_a_request_has_as_many_texts_as_the_limit_and_no_more(
+    api: Api, path: str, param: str, step: int, fields: Callable[[int], dict[str, Any]]
+) -> None:
+    def post(count: int) -> httpx.Response:
+        return api.post(f"/v1/{path}", {"model": "fake"} | fields(count))
+
+    assert post(64).status_code == 200
+    error = refusal(post(64 + step), 400)
+    assert (error["code"], error["param"]) == ("limit_exceeded", param)
+    assert error["message"] == (
+        f"{param}: the request has {64 + step} texts, over the limit items=64; divide it."
+    )
+
+
+def test_texts_count_for_each_model() -> None:
+    fake = Fake()
+    fields = {"models": ["a", "b"], "sources": texts(16), "targets": texts(16)}
+    with serving(served(fake, "a"), served(fake, "b")) as api:
+        assert api.post("/v1/similarity", fields).status_code == 200
+        error = refusal(api.post("/v1/similarity", fields | {"targets": texts(17)}), 400)
+        assert "has 66 texts, over the limit items=64" in error["message"]
+
+
+class TestAllBodies:
+    """Bodies that are in the service at once have a bound together."""
+
+    SIZE = 2000
+    BOUND = limits(body_bytes=SIZE, all_bodies_bytes=SIZE)
+
+    def body(self, size: int) -> bytes:
+        return json.dumps(ASKED[EMBEDDINGS]).encode().ljust(size)
+
+    @on_loop
+    async def test_a_body_beyond_the_bound_is_refused_until_another_is_answered(
+        self, fake: Fake
+    ) -> None:
+        kind = {"Content-Type": "application/json"}
+        with serving(served(fake), threads=1, limits=self.BOUND) as api:
+            async with api.session() as session:
+
+                async def post(size: int) -> httpx.Response:
+                    body = self.body(size)
+                    return await session.post(EMBEDDINGS, content=body, headers=kind)
+
+                fake.gate.clear()
+                first = asyncio.create_task(post(self.SIZE - 500))
+                await asyncio.to_thread(fake.entered.acquire)
+                refused = await post(501)
+                assert "all_bodies_bytes=2000" in refusal(refused, 429)["message"]
+                assert int(refused.headers["Retry-After"]) >= 1
+                fake.gate.set()
+                assert (await first).status_code == 200
+                assert (await post(self.SIZE)).status_code == 200
+            assert api.count("triad_refused_total", limit="all_bodies_bytes") == 1
+
+    @pytest.mark.parametrize(
+        "wrong", [b"{", b'{"model": 3}', b'{"model": "x", "input": "a"}', b" " * 2001]
+    )
+    def test_bodies_that_were_refused_count_no_more(self, wrong: bytes) -> None:
+        async def pieces() -> AsyncIterator[bytes]:
+            yield wrong.ljust(self.SIZE)
+
+        with serving(served(Fake()), threads=1, limits=self.BOUND) as api:
+            for _ in range(3):
+                assert api.post(EMBEDDINGS, pieces()).status_code in {400, 404, 413}
+            assert api.post(EMBEDDINGS, self.body(self.SIZE)).status_code == 200

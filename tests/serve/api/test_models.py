@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.serve.fakes import Fake, served
-from tests.serve.served import PARAMS, Api, refusal, running
+from tests.serve.served import Api, refusal, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from serve.encoders.registry import ServedEncoder
     from tests.serve.conftest import Tiny
 
 RECORD = {
@@ -43,24 +43,24 @@ MEASURED = {
 
 
 class Site:
-    """One encoder that Triad trained, one that it did not, and folders for what is told."""
+    """One encoder that Triad trained, two that it did not, and folders for what is told."""
 
     def __init__(self, root: Path, bert: Tiny) -> None:
         folder = root / "trained"
         shutil.copytree(bert.folder, folder)
         (folder / "triad.json").write_text(json.dumps(RECORD), encoding="utf-8")
-        self.trained: ServedEncoder = replace(bert.served, id="trained-42", folder=folder)
-        self.metrics, self.results = root / "metrics", root / "results.json"
-        params = PARAMS.model_copy(
-            update={"metrics": str(self.metrics), "results": str(self.results)}
-        )
-        self.params = params
+        self.trained = replace(bert.served, id="trained-42", folder=folder)
         self.others = [replace(bert.served, id="foreign"), served(Fake())]
+        self.metrics, self.results = root / "metrics", root / "results.json"
 
     def measure(self, name: str, **changes: Any) -> None:
         file = self.metrics / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(MEASURED | changes), encoding="utf-8")
+
+    def serving(self) -> AbstractContextManager[Api]:
+        metrics, results = str(self.metrics), str(self.results)
+        return serving(self.trained, *self.others, metrics=metrics, results=results)
 
 
 @pytest.fixture
@@ -70,8 +70,8 @@ def site(tmp_path: Path, bert: Tiny) -> Site:
 
 @pytest.fixture
 def told(site: Site) -> Iterator[Api]:
-    with running(site.trained, *site.others, params=site.params) as engine:
-        yield Api(engine)
+    with site.serving() as api:
+        yield api
 
 
 def card(api: Api, name: str = "trained-42") -> dict[str, Any]:
@@ -88,52 +88,54 @@ def test_all_encoders_are_listed_with_their_cards(told: Api) -> None:
     assert content["data"] == [card(told, one["id"]) for one in content["data"]]
 
 
-def test_a_card_is_openais_model_object_and_tells_how_it_computes(told: Api, bert: Tiny) -> None:
+def test_a_card_is_openais_model_object_and_tells_how_it_was_trained_and_how_it_computes(
+    told: Api, bert: Tiny
+) -> None:
     content = card(told)
-    assert (content["object"], content["owned_by"]) == ("model", "triad")
-    assert content["created"] == bert.served.created
-    assert (content["version"], content["backend"]) == (bert.served.version, "onnxruntime-f32")
-    assert (content["dimension"], content["dimensions"]) == (32, [8, 16, 32])
-    assert (content["max_length"], content["pooling"]) == (64, "mean")
-    assert content["normalized"] is False
-    assert content["agreement"] == pytest.approx(1, abs=1e-5)
-
-
-def test_a_card_tells_how_the_encoder_was_trained(told: Api) -> None:
-    content = card(told)
-    assert (content["objective"], content["seed"]) == ("vicreg_modified", 42)
-    assert content["hyperparameters"] == {"margin": 0.3}
-    assert content["backbone"] == {"source": "bert-mini"}
-    assert content["training_data"] == {"hash": "abc", "sentences": 300}
+    assert content.pop("agreement") == pytest.approx(1, abs=1e-5)
+    assert {name: value for name, value in content.items() if value is not None} == {
+        "id": "trained-42",
+        "object": "model",
+        "owned_by": "triad",
+        "created": bert.served.created,
+        "version": bert.served.version,
+        "backend": "onnxruntime-f32",
+        "dimension": 32,
+        "dimensions": [8, 16, 32],
+        "max_length": 64,
+        "pooling": "mean",
+        "normalized": False,
+        "prompts": {},
+        "objective": "vicreg_modified",
+        "seed": 42,
+        "hyperparameters": {"margin": 0.3},
+        "backbone": {"source": "bert-mini"},
+        "training_data": {"hash": "abc", "sentences": 300},
+    }
 
 
 @pytest.mark.parametrize("name", ["foreign", "fake"])
-def test_of_an_encoder_that_triad_did_not_train_it_tells_nothing_made_up(
-    told: Api, name: str
-) -> None:
+def test_of_an_encoder_that_triad_did_not_train_nothing_is_made_up(told: Api, name: str) -> None:
     content = card(told, name)
-    told_of_training = ("objective", "hyperparameters", "seed", "backbone", "training_data")
-    assert all(content[key] is None for key in (*told_of_training, "sts", "sts_average"))
+    of_training = ("objective", "hyperparameters", "seed", "backbone", "training_data")
+    assert all(content[key] is None for key in (*of_training, "sts", "sts_average"))
+    error = refusal(told.get(f"/v1/models/{name}/training"), 404)
+    assert (error["code"], error["param"]) == ("no_training_record", "model")
+    assert error["message"].startswith(f"model: '{name}' has no training record")
 
 
-def test_metrics_are_joined_by_version_and_by_nothing_else(site: Site, told: Api) -> None:
-    site.measure("trained/42.json", version="another", encoder="trained-42", average=10.0)
+@pytest.mark.parametrize("name", ["any/where.json", "../trained.json"], ids=["among", "beside"])
+def test_metrics_among_the_pipelines_or_beside_the_folder_are_joined_by_version_alone(
+    site: Site, told: Api, name: str
+) -> None:
+    site.measure(name, version="another", encoder="trained-42", average=10.0)
     assert card(told)["sts"] is None
-    site.measure("anywhere/else.json", version=site.trained.version)
+    site.measure(name, version=site.trained.version)
     content = card(told)
     assert (content["sts"], content["sts_average"]) == ({"STS-B": 62.5}, 62.5)
     assert content["sts_average_label"] == "avg of 1: STS-B"
     assert content["sts_data"] == "sample"
     assert content["cosine_quantiles"] == [0.1, 0.9]
-
-
-def test_metrics_may_lie_beside_the_encoders_folder(site: Site, told: Api) -> None:
-    """As those of the encoders that come with the repository do."""
-    beside = site.trained.folder.with_name("trained.json")
-    beside.write_text(json.dumps(MEASURED | {"version": "another"}), encoding="utf-8")
-    assert card(told)["sts"] is None
-    beside.write_text(json.dumps(MEASURED | {"version": site.trained.version}), encoding="utf-8")
-    assert card(told)["sts"] == {"STS-B": 62.5}
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff", b'{"version": 3}'])
@@ -143,17 +145,16 @@ def test_damaged_metrics_are_passed_over(site: Site, told: Api, content: bytes) 
     assert card(told)["sts_average"] == 62.5
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]"])
-def test_a_damaged_record_is_none(site: Site, told: Api, content: bytes) -> None:
-    (site.trained.folder / "triad.json").write_bytes(content)
-    assert card(told)["objective"] is None
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", None])
+def test_without_a_whole_record_or_a_folder_what_is_loaded_is_told(
+    site: Site, told: Api, content: bytes | None
+) -> None:
+    if content is None:
+        shutil.rmtree(site.trained.folder)
+    else:
+        (site.trained.folder / "triad.json").write_bytes(content)
+    assert (card(told)["dimension"], card(told)["objective"]) == (32, None)
     refusal(told.get("/v1/models/trained-42/training"), 404)
-
-
-def test_a_vanished_folder_leaves_what_is_loaded_to_be_told(site: Site, told: Api) -> None:
-    shutil.rmtree(site.trained.folder)
-    content = card(told)
-    assert (content["dimension"], content["objective"]) == (32, None)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +173,7 @@ def test_an_unknown_encoder_is_told_with_the_nearest(
 
 
 def test_the_training_curve_is_given_with_its_settings(told: Api, bert: Tiny) -> None:
-    content = told.get("/v1/models/trained-42/training").json()
-    assert content == {
+    assert told.get("/v1/models/trained-42/training").json() == {
         "object": "training",
         "model": "trained-42",
         "version": bert.served.version,
@@ -181,24 +181,13 @@ def test_the_training_curve_is_given_with_its_settings(told: Api, bert: Tiny) ->
     }
 
 
-@pytest.mark.parametrize("name", ["foreign", "fake"])
-def test_an_encoder_that_triad_did_not_train_has_no_curve(told: Api, name: str) -> None:
-    error = refusal(told.get(f"/v1/models/{name}/training"), 404)
-    assert (error["code"], error["param"]) == ("no_training_record", "model")
-    assert error["message"].startswith(f"model: '{name}' has no training record")
-
-
 def test_results_are_the_pipelines_as_they_are_now(site: Site, told: Api) -> None:
     error = refusal(told.get("/v1/results"), 404)
     assert (error["code"], error["param"]) == ("no_results", None)
     assert "`make repro` makes it" in error["message"]
-    site.results.write_text('{"objectives": {"info_nce": {}}}', encoding="utf-8")
+    site.results.write_text('{"objectives": {"mpt": {}}, "mean": NaN}', encoding="utf-8")
     assert told.get("/v1/results").json() == {
         "object": "results",
-        "objectives": {"info_nce": {}},
+        "objectives": {"mpt": {}},
+        "mean": None,  # JSON knows no NaN
     }
-
-
-def test_numbers_that_json_does_not_know_are_null(site: Site, told: Api) -> None:
-    site.results.write_text('{"mean": NaN}', encoding="utf-8")
-    assert told.get("/v1/results").json()["mean"] is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from serve.errors import ApiError
-from tests.serve.fakes import Fake, embedding, row, served, words
-from tests.serve.served import PROPERTY, batching, finish, left, submit
+from tests.serve.fakes import Fake, row, served, words
+from tests.serve.served import PROPERTY, assert_right, batching, finish, on_loop, submit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,112 +31,63 @@ def _quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-def error_of(job: Job) -> ApiError:
+def status_of(job: Job) -> int:
     error = job.future.exception()
     assert isinstance(error, ApiError)
-    return error
+    return error.status
 
 
 @PROPERTY
 @given(asked=requests, broken=st.sets(numbers.map(tuple), max_size=3), infinite=st.booleans())
-def test_requests_with_a_text_that_fails_fail_and_all_others_succeed(
+@on_loop
+async def test_requests_with_a_text_that_fails_fail_and_all_others_succeed(
     asked: list[list[list[int]]], broken: set[tuple[int, ...]], infinite: bool
 ) -> None:
-    async def main() -> None:
-        fake = Fake()
-        (fake.infinite if infinite else fake.broken).update(row(*one) for one in broken)
-        encoder = served(fake)
-        with batching(threads=0) as batcher:
-            jobs = [submit(batcher, encoder, list(request)) for request in asked]
-            await finish(batcher)
-            for job, request in zip(jobs, asked, strict=True):
-                if broken.intersection(map(tuple, request)):
-                    assert error_of(job).status == 500
-                else:
-                    right = np.stack([embedding(row(*one)) for one in request])
-                    assert np.array_equal(job.future.result().embeddings, right)
-            assert not left(batcher)
-
-    asyncio.run(main())
+    fake = Fake()
+    fault = np.nan if infinite else RuntimeError("no such kernel")
+    fake.faults = {row(*one): fault for one in broken}
+    encoder = served(fake)
+    with batching(threads=0) as batcher:
+        jobs = [submit(batcher, encoder, request) for request in asked]
+        await finish(batcher)
+        for job, request in zip(jobs, asked, strict=True):
+            if broken.intersection(map(tuple, request)):
+                assert status_of(job) == 500
+            else:
+                assert_right(job.future.result(), request)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "kind"), [("broken", "RuntimeError"), ("infinite", "FloatingPointError")]
-)
-def test_a_fault_is_told_by_its_kind_and_never_by_its_message(attribute: str, kind: str) -> None:
-    async def main() -> None:
-        fake = Fake()
-        getattr(fake, attribute).add(row(5))
-        with batching(threads=0) as batcher:
-            job = submit(batcher, served(fake), [[5]])
-            await finish(batcher)
-            error = error_of(job)
-        assert (error.status, error.code) == (500, "internal_error")
-        assert error.message == f"the encoder failed ({kind}); the server's log has details."
-
-    asyncio.run(main())
-
-
-def test_a_tokenizer_that_fails_fails_its_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
+@on_loop
+async def test_a_tokenizer_that_fails_fails_its_request_only(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(_: object) -> list[list[int]]:
         raise OSError("no such file")
 
-    async def main() -> None:
-        fake = Fake()
-        good, bad = served(fake), served(fake, "bad")
-        monkeypatch.setattr(type(bad.tokenizer), "encode", broken)
-        with batching(threads=0) as batcher:
-            first = submit(batcher, bad, [words(5)])
-            monkeypatch.undo()
-            monkeypatch.setitem(bad.tokenizer.__dict__, "encode", broken)
-            second = submit(batcher, good, [words(5)])
-            await finish(batcher)
-            assert error_of(first).status == 500
-            assert second.future.result().tokens == [3]
-            assert not left(batcher)
-
-    asyncio.run(main())
+    good, bad = served(fake), served(fake, "bad")
+    monkeypatch.setitem(bad.tokenizer.__dict__, "encode", broken)
+    with batching(threads=0) as batcher:
+        first, second = (submit(batcher, encoder, [words(5)]) for encoder in (bad, good))
+        await finish(batcher)
+        assert status_of(first) == 500
+        assert_right(second.future.result(), [[5]])
 
 
-def test_a_wrong_input_is_refused_while_others_of_its_slice_are_computed() -> None:
-    async def main() -> None:
-        encoder = served(Fake())
-        with batching(threads=0) as batcher:
-            wrong = submit(batcher, encoder, [[5], [1000]])
-            right = submit(batcher, encoder, [[5]])
-            await finish(batcher)
-            assert error_of(wrong).status == 400
-            assert right.future.result().tokens == [3]
-            assert not left(batcher)
-
-    asyncio.run(main())
+@on_loop
+async def test_a_wrong_input_is_refused_while_others_of_its_slice_are_computed(fake: Fake) -> None:
+    encoder = served(fake)
+    with batching(threads=0) as batcher:
+        wrong, right = (submit(batcher, encoder, ids) for ids in ([[5], [1000]], [[5]]))
+        await finish(batcher)
+        assert status_of(wrong) == 400
+        assert_right(right.future.result(), [[5]])
 
 
-def test_the_rest_of_a_failed_request_is_not_computed() -> None:
-    async def main() -> None:
-        fake = Fake()
-        fake.broken.add(row(5))
-        with batching(threads=0, budget=3) as batcher:
-            job = submit(batcher, served(fake), [[number] for number in range(5, 25)])
-            await finish(batcher)
-            assert error_of(job).status == 500
-            assert not left(batcher)
-        assert set(fake.computed) == {row(5)}
-
-    asyncio.run(main())
-
-
-def test_threads_outlive_faults() -> None:
-    async def main() -> None:
-        fake = Fake()
-        fake.broken.add(row(5))
-        encoder = served(fake)
-        with batching(threads=2) as batcher:
-            for _ in range(4):
-                with pytest.raises(ApiError):
-                    await submit(batcher, encoder, [[5]]).future
-            assert (await submit(batcher, encoder, [[6]]).future).tokens == [3]
-            assert batcher.alive
-        assert not batcher.alive
-
-    asyncio.run(main())
+@on_loop
+async def test_the_rest_of_a_failed_request_is_not_computed(fake: Fake) -> None:
+    fake.faults[row(5)] = RuntimeError("no such kernel")
+    with batching(threads=0, budget=3) as batcher:
+        job = submit(batcher, served(fake), [[number] for number in range(5, 25)])
+        await finish(batcher)
+        assert status_of(job) == 500
+    assert set(fake.computed) == {row(5)}
