@@ -1,7 +1,11 @@
-"""Exports: named by version, made once, complete, or refused in one sentence."""
+"""Exports: named by version, made once, complete, or refused in one sentence.
+
+And what `python -m serve.encoders.export` says, with its exit status.
+"""
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +16,13 @@ from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
 from pipeline.machine.errors import InputError
 from serve.encoders.backends import choose
-from serve.encoders.export import declared_dimensions, export
+from serve.encoders.export import declared_dimensions, export, main
 from serve.encoders.exported import FORMAT, Exported, ExportError
 from serve.encoders.reference_texts import TEXTS
-from tests.tiny import LONGEST, WIDTH, change_json, contents, halve_weights
+from tests.tiny import LONGEST, change_json, halve_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.serve.conftest import Tiny
@@ -34,23 +39,6 @@ def test_the_folder_is_named_by_the_version_and_holds_what_serving_needs(each: T
         "graph.onnx",
         "tokenizer.json",
     }
-
-
-def test_a_second_export_writes_nothing(bert: Tiny, exports: Path) -> None:
-    folder = bert.exported.folder
-    before = contents(folder), [path.stat().st_mtime_ns for path in sorted(exports.rglob("*"))]
-    assert export(bert.folder, exports) == folder
-    after = contents(folder), [path.stat().st_mtime_ns for path in sorted(exports.rglob("*"))]
-    assert before == after
-
-
-
-
-def test_the_description_is_that_of_the_encoder(bert: Tiny) -> None:
-    description = bert.exported.description
-    assert (description.dimension, description.dimensions) == (WIDTH, (8, 16, WIDTH))
-    assert (description.max_length, description.pooling) == (LONGEST, "mean")
-    assert not description.normalize
 
 
 def test_the_padding_id_is_the_tokenizers(reader: Tiny) -> None:
@@ -85,19 +73,6 @@ def test_weights_in_float16_are_exported_as_the_same_weights_in_float32(
         assert np.array_equal(first, second), name
 
 
-def test_the_graph_reads_the_mask_and_not_the_ids_in_its_place(each: Tiny) -> None:
-    """An exporter that is given one tensor twice takes both inputs for one."""
-    embed = each.served.backend.embed
-    ids, mask = pad([[2, 7, 8, 3], [2, 7, 3]], each.exported.description.padding_id)
-    whole = np.ones_like(mask)
-    assert np.abs(embed(ids, mask)[1] - embed(ids, whole)[1]).max() > 100 * CLOSE
-    other = ids.copy()
-    other[1, 3] = 9  # a place that the mask leaves out
-    assert np.abs(embed(ids, mask) - embed(other, mask)).max() < CLOSE
-
-
-
-
 @pytest.mark.parametrize(
     ("listed", "dimensions"),
     [([], (32,)), ([8], (8, 32)), ([16, 8, 16], (8, 16, 32)), ([32], (32,))],
@@ -110,15 +85,10 @@ def test_declared_dimensions_are_the_configs_and_the_whole(
 
 
 @pytest.mark.parametrize("listed", [[0], [33], [-1], [True], [8.0], ["8"], 8, "8", None, {}])
-def test_wrong_declared_dimensions_are_refused(
-    encoder: Path, tmp_path: Path, listed: object
-) -> None:
+def test_wrong_declared_dimensions_are_refused(encoder: Path, listed: object) -> None:
     change_json(encoder / "config.json", matryoshka_dimensions=listed)
     with pytest.raises(InputError, match="matryoshka_dimensions must be a list of whole numbers"):
-        export(encoder, tmp_path / "out")
-    assert not list((tmp_path / "out").iterdir())
-
-
+        declared_dimensions(encoder, 32)
 
 
 @pytest.mark.parametrize(
@@ -144,4 +114,56 @@ def test_an_export_of_another_format_is_made_again(bert: Tiny, tmp_path: Path) -
     (old / "export.json").write_text('{"format": 0}', encoding="utf-8")
     again = Exported.load(export(bert.folder, tmp_path))
     assert again.description == bert.exported.description
-    assert np.array_equal(again.reference_vectors.embeddings, bert.exported.reference_vectors.embeddings)
+    expected = bert.exported.reference_vectors.embeddings
+    assert np.array_equal(again.reference_vectors.embeddings, expected)
+
+
+def test_the_command_says_where_an_export_is_and_writes_nothing_that_is_there(
+    bert: Tiny, exports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = [(path, path.stat().st_mtime_ns) for path in sorted(exports.rglob("*"))]
+    assert main([str(bert.folder), "--out", str(exports)]) == 0
+    assert capsys.readouterr() == (f"{bert.folder}: {bert.exported.folder}\n", "")
+    assert before == [(path, path.stat().st_mtime_ns) for path in sorted(exports.rglob("*"))]
+
+
+def fail_in_torch(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("Failed to export the model with torch.export.\n\nSummary")
+
+    monkeypatch.setattr("torch.onnx.export", fails)
+    (encoder / "README.md").write_text("another version", encoding="utf-8")
+
+
+DAMAGES: dict[str, Callable[[Path, pytest.MonkeyPatch], object]] = {
+    "nothing there": lambda encoder, _: shutil.rmtree(encoder),
+    "other modules": lambda encoder, _: (encoder / "modules.json").write_text("[]"),
+    "no weights": lambda encoder, _: (encoder / "model.safetensors").unlink(),
+    "what torch cannot export": fail_in_torch,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_what_cannot_be_exported_is_one_sentence_and_status_1_and_the_others_are_exported(
+    bert: Tiny,
+    encoder: Path,
+    exports: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    damage: Callable[[Path, pytest.MonkeyPatch], object],
+) -> None:
+    damage(encoder, monkeypatch)
+    assert main([str(encoder), str(bert.folder), "--out", str(exports)]) == 1
+    said, complaint = capsys.readouterr()
+    assert said == f"{bert.folder}: {bert.exported.folder}\n"
+    assert complaint.startswith(f"{encoder}: ")
+    assert complaint.endswith(".\n")
+    assert complaint.count("\n") == 1
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence_and_status_1(
+    bert: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main([str(bert.folder), "--out", str(tmp_path / "file")]) == 1
+    assert capsys.readouterr().err.startswith(f"{bert.folder}: ")
