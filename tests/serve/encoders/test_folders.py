@@ -23,16 +23,14 @@ from sentence_transformers.sentence_transformer.modules import (
 )
 from transformers import T5Config, T5Model
 
-from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.vectors import normalize
 from pipeline.encoder.version import folder_version
-from serve.encoders import registry
 from serve.encoders.backends import choose
 from serve.encoders.export import export
 from serve.encoders.exported import Exported
-from serve.encoders.registry import Registry, ServedEncoder
-from serve.metrics import Metrics
-from tests.serve.served import PARAMS, batching, finish, submit
+from serve.encoders.registry import ServedEncoder
+from serve.encoders.torch_backend import load_encoder
+from tests.serve.served import batching, finish, submit
 from tests.tiny import WIDTH, change_json, corpus, write_bert, write_roberta
 
 if TYPE_CHECKING:
@@ -47,13 +45,9 @@ PROMPTS = {"query": "query: ", "passage": "Read this Passage: "}
 
 @dataclass
 class Case:
-    """A folder that sentence-transformers writes.
+    """A folder that sentence-transformers writes, and that changes afterwards.
 
-    Attributes:
-        modules: behind a Transformer.
-        backbone: what writes it.
-        settings: of the SentenceTransformer.
-        change: what happens to the folder afterwards.
+    `modules` come behind a Transformer that `backbone` writes.
     """
 
     modules: Sequence[torch.nn.Module]
@@ -88,6 +82,16 @@ def old_spelling(folder: Path) -> None:
     torch.save(dense.state_dict(), folder / "2_Dense" / "pytorch_model.bin")
 
 
+def lose_modules(folder: Path) -> None:
+    """As transformers writes it."""
+    (folder / "modules.json").unlink()
+
+
+def continue_texts(folder: Path) -> None:
+    lose_modules(folder)
+    change_json(folder / "config.json", architectures=["SomeForCausalLM"])
+
+
 def pooling(*modes: str) -> Pooling:
     made: Pooling = Pooling(WIDTH, modes)
     return made
@@ -95,8 +99,6 @@ def pooling(*modes: str) -> Pooling:
 
 SERVED = {
     **{mode: Case([pooling(mode)]) for mode in Pooling.POOLING_MODES},
-    "several poolings": Case([pooling("cls", "mean", "lasttoken")]),
-    "Normalize": Case([pooling("mean"), Normalize()]),
     "Dense": Case([pooling("mean"), Dense(WIDTH, 24), Normalize()]),
     "Dense after several poolings": Case(
         [pooling("max", "weightedmean"), Dense(2 * WIDTH, 8, bias=False)]
@@ -119,6 +121,8 @@ SERVED = {
     "do_lower_case": Case([pooling("mean")], change=lower_case),
     "do_lower_case, cased": Case([pooling("mean")], write_roberta, change=lower_case),
     "T5": Case([pooling("mean"), Dense(WIDTH, 24)], write_t5),
+    "no modules": Case([pooling("cls")], change=lose_modules),
+    "no modules, made to continue texts": Case([pooling("cls")], change=continue_texts),
 }
 
 
@@ -166,61 +170,31 @@ def test_the_embeddings_are_those_of_sentence_transformers(case: Case, tmp_path:
     theirs = SentenceTransformer(str(folder), device="cpu")
     served = serve(folder, tmp_path / "exports")
     assert_equal(embeddings(served), theirs.encode(TEXTS))
-    assert_equal(SentenceEncoder.load(folder, "cpu").encode(TEXTS), theirs.encode(TEXTS))
+    assert_equal(load_encoder(folder).encode(TEXTS), theirs.encode(TEXTS))
     for name in case.settings.get("prompts", {}):
         assert served.description.prompts[name] == PROMPTS[name]
         assert_equal(embeddings(served, name), theirs.encode(TEXTS, prompt_name=name))
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_folder_without_modules_is_pooled_as_sentence_transformers_does_and_said_once(
-    causal: bool,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder = write_bert(tmp_path / "plain", num_hidden_layers=1)
-    if causal:
-        change_json(folder / "config.json", architectures=["SomeForCausalLM"])
-    served = serve(folder, tmp_path / "exports")
-    theirs = SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
-    assert_equal(embeddings(served), theirs)
-    assert served.description.pooling == ("lasttoken" if causal else "mean")
-
-    monkeypatch.setattr(registry, "export_missing", lambda found, *_: [(one, "") for one in found])
-    params = PARAMS.model_copy(
-        update={
-            "encoders": {"plain": str(folder)},
-            "exported": str(tmp_path / "exports"),
-            "backend": "onnxruntime-f32",
-        }
-    )
-    watch = Registry(params, 1, Metrics())
-    with caplog.at_level(logging.WARNING, "serve.encoders.registry"):
-        watch.refresh()
-        watch.refresh()
-    (said,) = (text for text in caplog.messages if text.startswith("encoder plain: "))
-    assert "has no modules.json, so its token states are pooled by" in said
-
-
 REFUSED: dict[str, tuple[Case, str]] = {
-    "Normalize before Dense": (
-        Case([pooling("mean"), Normalize(), Dense(WIDTH, 8)]),
-        r"cannot use modules Transformer, Pooling, Normalize, Dense; Triad reads encoders made of",
-    ),
     "a Dense module with a residual": (
         Case([pooling("mean"), Dense(WIDTH, 8, use_residual=True)]),
         r"cannot use a Dense module with a residual, or one between other things than",
     ),
     "an activation of another library": (
-        Case([pooling("mean"), Dense(WIDTH, 8)], change=lambda folder: change_json(
-            folder / "2_Dense" / "config.json", activation_function="my.Activation"
-        )),
+        Case(
+            [pooling("mean"), Dense(WIDTH, 8)],
+            change=lambda folder: change_json(
+                folder / "2_Dense" / "config.json", activation_function="my.Activation"
+            ),
+        ),
         r"cannot use activation_function my\.Activation; Triad reads Identity, Tanh, ReLU",
     ),
     "weights of Dense that are missing": (
-        Case([pooling("mean"), Dense(WIDTH, 8)],
-             change=lambda folder: (folder / "2_Dense" / "model.safetensors").unlink()),
+        Case(
+            [pooling("mean"), Dense(WIDTH, 8)],
+            change=lambda folder: (folder / "2_Dense" / "model.safetensors").unlink(),
+        ),
         r"2_Dense: no Dense module that can be loaded \(",
     ),
     "a prompt that is left out of the pooling": (
@@ -228,18 +202,19 @@ REFUSED: dict[str, tuple[Case, str]] = {
         r"leaves the prompt's tokens out of the pooling, which Triad cannot; take an encoder",
     ),
     "a tokenizer that cuts at the start": (
-        Case([pooling("mean")], change=lambda folder: change_json(
-            folder / "tokenizer_config.json", truncation_side="left"
-        )),
+        Case(
+            [pooling("mean")],
+            change=lambda folder: change_json(
+                folder / "tokenizer_config.json", truncation_side="left"
+            ),
+        ),
         r"its tokenizer cuts or reads texts in a way of its own",
     ),
 }
 
 
 @pytest.mark.parametrize(("case", "reason"), REFUSED.values(), ids=REFUSED)
-def test_another_folder_is_refused_in_one_sentence(
-    case: Case, reason: str, tmp_path: Path
-) -> None:
+def test_another_folder_is_refused_in_one_sentence(case: Case, reason: str, tmp_path: Path) -> None:
     folder = write(case, tmp_path)
     with pytest.raises(ValueError, match=reason) as caught:
         export(folder, tmp_path / "exports")
@@ -254,4 +229,4 @@ def test_the_embeddings_are_cut_before_they_are_scaled(tmp_path: Path) -> None:
     case = Case([pooling("mean"), Normalize()], settings={"truncate_dim": 8})
     folder = write(case, tmp_path)
     theirs = SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
-    assert_equal(SentenceEncoder.load(folder, "cpu").encode(TEXTS), normalize(theirs))
+    assert_equal(load_encoder(folder).encode(TEXTS), normalize(theirs))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from serve.settings import ServeParams
     from tests.serve.conftest import Tiny
 
 
@@ -30,24 +29,16 @@ class Place:
     """
 
     def __init__(self, root: Path, tiny: Tiny) -> None:
-        self.models, self.exports = root / "models", root / "exports"
+        self.root, self.models, self.exports = root, root / "models", root / "exports"
         self.tiny = tiny
         self.reasons: dict[Path, str] = {}
+        self.metrics = Metrics()
 
-    @property
-    def params(self) -> ServeParams:
-        return PARAMS.model_copy(
-            update={
-                "models": str(self.models),
-                "exported": str(self.exports),
-                "backend": "onnxruntime-f32",
-            }
-        )
-
-    def add(self, name: str) -> Path:
+    def add(self, name: str | Path) -> Path:
+        """An encoder, exported; `name` is its place below `models`."""
         folder = self.models / name
         shutil.copytree(self.tiny.folder, folder)
-        self.change(folder, name)
+        self.change(folder, str(name))
         return folder
 
     def change(self, folder: Path, text: str) -> str:
@@ -58,19 +49,96 @@ class Place:
         return version
 
     def registry(self, encoders: Mapping[str, str] | None = None) -> Registry:
-        return Registry(self.params.model_copy(update={"encoders": encoders or {}}), 1, Metrics())
+        """One that has looked once."""
+        changes = {
+            "models": str(self.models),
+            "exported": str(self.exports),
+            "backend": "onnxruntime-f32",
+            "encoders": encoders or {},
+        }
+        registry = Registry(PARAMS.model_copy(update=changes), 1, self.metrics)
+        registry.refresh()
+        return registry
 
+    def sample(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(name, labels) or 0
 
-def sample(registry: Registry, name: str, **labels: str) -> float:
-    return registry._metrics.registry.get_sample_value(name, labels) or 0
-
-
-def reloads(registry: Registry, result: str) -> float:
-    return sample(registry, "triad_reloads_total", result=result)
+    def reloads(self, result: str) -> float:
+        return self.sample("triad_reloads_total", result=result)
 
 
 def versions(registry: Registry) -> dict[str, str]:
     return {name: one.version for name, one in registry.encoders.items()}
+
+
+@pytest.fixture
+def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
+    made = Place(tmp_path, bert)
+
+    def exported(encoders: Mapping[str, Path], *_: object) -> Iterator[tuple[str, str]]:
+        return ((name, made.reasons.get(folder, "")) for name, folder in encoders.items())
+
+    monkeypatch.setattr("serve.encoders.registry.export_missing", exported)
+    return made
+
+
+def test_every_objective_and_seed_is_served_by_its_version_and_loaded_once(place: Place) -> None:
+    folders = {f"{a}-{b}": place.add(f"{a}/{b}") for a in ("info_nce", "vicreg") for b in (1, 42)}
+    registry = place.registry()
+    assert versions(registry) == {name: folder_version(path) for name, path in folders.items()}
+    assert not registry.refused
+    one = registry.encoders["vicreg-42"]
+    assert (one.id, one.folder, one.description.dimension) == (
+        "vicreg-42",
+        folders["vicreg-42"],
+        32,
+    )
+    assert one.created == int(folders["vicreg-42"].stat().st_mtime)
+    registry.refresh()
+    assert registry.encoders["vicreg-42"] is one
+    assert place.reloads("loaded") == 4
+
+
+@pytest.mark.parametrize("trained", [["info_nce-1"], []])
+def test_further_encoders_are_served_by_their_names_whether_any_is_trained_or_not(
+    place: Place, trained: list[str]
+) -> None:
+    further = place.add(place.root / "further")
+    for name in trained:
+        place.add(name.replace("-", "/"))
+    registry = place.registry({"mini": str(further)})
+    assert (list(registry.encoders), registry.refused) == ([*trained, "mini"], {})
+
+
+def test_a_folder_without_modules_is_served_and_how_it_is_pooled_is_said_once(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = place.add(place.root / "further")
+    (folder / "modules.json").unlink()
+    place.change(folder, "no modules")
+    with caplog.at_level(logging.WARNING, "serve.encoders.registry"):
+        registry = place.registry({"plain": str(folder)})
+        registry.refresh()
+    assert list(registry.encoders) == ["plain"]
+    (said,) = (text for text in caplog.messages if text.startswith("encoder plain: "))
+    assert "has no modules.json, so its token states are pooled by mean" in said
+
+
+@pytest.mark.parametrize(
+    "name", [".hidden/1", "info_nce/.1.unfinished", "info_nce/.1.replaced", "deeper/info_nce/1"]
+)
+def test_hidden_and_unfinished_folders_are_not_encoders(place: Place, name: str) -> None:
+    place.add(name)
+    registry = place.registry()
+    assert (registry.encoders, registry.refused) == ({}, {})
+
+
+def test_an_encoder_that_is_named_and_not_there_is_refused_by_its_path(place: Place) -> None:
+    nowhere = place.models / "nowhere"
+    registry = place.registry({"mini": str(nowhere)})
+    assert registry.refused == {"mini": f"{nowhere}: there is no such folder, or nothing in it."}
+    registry.refresh()
+    assert place.reloads("refused") == 1
 
 
 def damage_graph(place: Place, folder: Path) -> None:
@@ -89,73 +157,19 @@ def lose_export(place: Place, folder: Path) -> None:
     shutil.rmtree(place.exports / folder_version(folder))
 
 
-@pytest.fixture
-def place(tmp_path: Path, bert: Tiny, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path, bert)
-
-    def exported(encoders: Mapping[str, Path], *_: object) -> Iterator[tuple[str, str]]:
-        return ((name, made.reasons.get(folder, "")) for name, folder in encoders.items())
-
-    monkeypatch.setattr("serve.encoders.registry.export_missing", exported)
-    return made
-
-
-def test_every_objective_and_seed_is_served_by_its_version(place: Place) -> None:
-    folders = {f"{a}-{b}": place.add(f"{a}/{b}") for a in ("info_nce", "vicreg") for b in (1, 42)}
-    registry = place.registry()
-    registry.refresh()
-    assert versions(registry) == {name: folder_version(path) for name, path in folders.items()}
-    assert not registry.refused
-    one = registry.encoders["vicreg-42"]
-    assert (one.id, one.folder, one.description.dimension) == ("vicreg-42", folders["vicreg-42"], 32)
-    assert one.created == int(folders["vicreg-42"].stat().st_mtime)
-
-
-def test_further_encoders_are_served_by_the_names_they_are_given(place: Place) -> None:
-    place.add("info_nce/1")
-    further = shutil.move(place.add("elsewhere/encoder"), place.models.parent / "further")
-    registry = place.registry({"mini": str(further)})
-    registry.refresh()
-    assert list(registry.encoders) == ["info_nce-1", "mini"]
-
-
-
-
-def test_before_anything_is_trained_there_are_the_further_ones(place: Place) -> None:
-    further = shutil.move(place.add("elsewhere/encoder"), place.models.parent / "further")
-    shutil.rmtree(place.models)
-    registry = place.registry({"vicreg-reference": str(further)})
-    registry.refresh()
-    assert list(registry.encoders) == ["vicreg-reference"]
-    assert not registry.refused
-
-
-@pytest.mark.parametrize(
-    "name", [".hidden/1", "info_nce/.1.unfinished", "info_nce/.1.replaced", "deeper/info_nce/1"]
-)
-def test_hidden_and_unfinished_folders_are_not_encoders(place: Place, name: str) -> None:
-    place.add(name)
-    registry = place.registry()
-    registry.refresh()
-    assert (registry.encoders, registry.refused) == ({}, {})
-
-
-def test_an_encoder_that_is_named_and_not_there_is_refused_by_its_path(place: Place) -> None:
-    nowhere = place.models / "nowhere"
-    registry = place.registry({"mini": str(nowhere)})
-    registry.refresh()
-    assert registry.refused == {"mini": f"{nowhere}: there is no such folder, or nothing in it."}
-    registry.refresh()
-    assert reloads(registry, "refused") == 1
+def fail_export(place: Place, folder: Path) -> None:
+    lose_export(place, folder)
+    place.reasons = {folder: "no model that can be loaded."}
 
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
         (damage_graph, "no backend gives this encoder's embeddings"),
-        (damage_tokenizer, r"its tokenizer\.json does not give the reference token ids"),
-        (lose_tokenizer, r"No such file"),
+        (damage_tokenizer, "its tokenizer.json does not give the reference token ids"),
+        (lose_tokenizer, "No such file"),
         (lose_export, "holds no usable export"),
+        (fail_export, "no model that can be loaded."),
     ],
 )
 def test_a_damaged_encoder_is_refused_with_the_reason_and_the_others_are_served(
@@ -167,58 +181,18 @@ def test_a_damaged_encoder_is_refused_with_the_reason_and_the_others_are_served(
     place.add("good/1")
     damage(place, place.add("bad/1"))
     place.add("other/1")
-    registry = place.registry()
     with caplog.at_level(logging.WARNING, "serve.encoders.registry"):
-        registry.refresh()
+        registry = place.registry()
     assert list(registry.encoders) == ["good-1", "other-1"]
     assert list(registry.refused) == ["bad-1"]
+    assert reason in registry.refused["bad-1"]
     assert registry.refused["bad-1"] in caplog.text
-    with pytest.raises(ValueError, match=reason):
-        raise ValueError(registry.refused["bad-1"])
-    assert (reloads(registry, "loaded"), reloads(registry, "refused")) == (2, 1)
-
-
-def test_why_an_export_failed_is_the_reason(place: Place) -> None:
-    folder = place.add("bad/1")
-    lose_export(place, folder)
-    place.reasons = {folder: "no model that can be loaded."}
-    registry = place.registry()
-    registry.refresh()
-    assert registry.refused == {"bad-1": "no model that can be loaded."}
-
-
-def test_a_folder_that_cannot_be_read_does_not_hold_up_the_others(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bad = place.add("bad/1")
-    place.add("good/1")
-
-    def unreadable(folder: Path) -> str:
-        if folder == bad:
-            raise PermissionError(f"[Errno 13] Permission denied: '{folder}'")
-        return folder_version(folder)
-
-    monkeypatch.setattr("serve.encoders.registry.folder_version", unreadable)
-    registry = place.registry()
-    registry.refresh()
-    assert list(registry.encoders) == ["good-1"]
-    assert "Permission denied" in registry.refused["bad-1"]
-
-
-def test_an_unchanged_encoder_is_not_loaded_again(place: Place) -> None:
-    place.add("info_nce/1")
-    registry = place.registry()
-    registry.refresh()
-    before = dict(registry.encoders)
-    registry.refresh()
-    assert registry.encoders == before
-    assert reloads(registry, "loaded") == 1
+    assert (place.reloads("loaded"), place.reloads("refused")) == (2, 1)
 
 
 def test_a_changed_encoder_takes_the_place_of_the_old_which_still_works(place: Place) -> None:
     folder = place.add("info_nce/1")
     registry = place.registry()
-    registry.refresh()
     all_before, old = registry.encoders, registry.encoders["info_nce-1"]
     version = place.change(folder, "changed")
     registry.refresh()
@@ -227,36 +201,26 @@ def test_a_changed_encoder_takes_the_place_of_the_old_which_still_works(place: P
     ids = np.full((1, 4), 7, np.int64)
     assert old.backend.embed(ids, np.ones_like(ids)).shape == (1, 32)
     labels = {"model": "info_nce-1", "backend": "onnxruntime-f32"}
-    assert sample(registry, "triad_encoder_info", version=version, **labels) == 1
-    assert sample(registry, "triad_encoder_info", version=old.version, **labels) == 0
-    assert reloads(registry, "loaded") == 2
+    assert place.sample("triad_encoder_info", version=version, **labels) == 1
+    assert place.sample("triad_encoder_info", version=old.version, **labels) == 0
+    assert place.reloads("loaded") == 2
 
 
-def test_a_broken_new_version_is_refused_once_and_the_old_stays(place: Place) -> None:
+def test_a_broken_new_version_is_refused_once_and_the_old_stays_until_it_changes_again(
+    place: Place,
+) -> None:
     folder = place.add("info_nce/1")
     registry = place.registry()
-    registry.refresh()
-    old = registry.encoders["info_nce-1"]
-    place.change(folder, "changed")
+    before = versions(registry)
+    place.change(folder, "broken")
     damage_graph(place, folder)
     for _ in range(3):
         registry.refresh()
-    assert registry.encoders == {"info_nce-1": old}
-    assert list(registry.refused) == ["info_nce-1"]
-    assert reloads(registry, "refused") == 1
-
-
-def test_it_is_tried_again_when_it_changes_again(place: Place) -> None:
-    folder = place.add("info_nce/1")
-    registry = place.registry()
-    registry.refresh()
-    place.change(folder, "broken")
-    damage_graph(place, folder)
-    registry.refresh()
+    assert (versions(registry), list(registry.refused)) == (before, ["info_nce-1"])
+    assert place.reloads("refused") == 1
     version = place.change(folder, "whole again")
     registry.refresh()
-    assert versions(registry) == {"info_nce-1": version}
-    assert not registry.refused
+    assert (versions(registry), registry.refused) == ({"info_nce-1": version}, {})
 
 
 def test_one_that_was_not_exported_is_served_when_its_export_is_brought(place: Place) -> None:
@@ -265,18 +229,16 @@ def test_one_that_was_not_exported_is_served_when_its_export_is_brought(place: P
     registry = place.registry()
     for _ in range(3):
         registry.refresh()
-    assert reloads(registry, "refused") == 1
+    assert place.reloads("refused") == 1
     version = place.change(folder, "info_nce/1")
     registry.refresh()
-    assert versions(registry) == {"info_nce-1": version}
-    assert not registry.refused
+    assert (versions(registry), registry.refused) == ({"info_nce-1": version}, {})
 
 
 def test_why_one_was_refused_is_forgotten_when_it_is_gone(place: Place) -> None:
     folder = place.add("info_nce/1")
     lose_export(place, folder)
     registry = place.registry()
-    registry.refresh()
     assert list(registry.refused) == ["info_nce-1"]
     shutil.rmtree(folder)
     registry.refresh()
@@ -286,22 +248,19 @@ def test_why_one_was_refused_is_forgotten_when_it_is_gone(place: Place) -> None:
 def test_when_it_is_what_it_was_the_refusal_is_forgotten(place: Place) -> None:
     folder = place.add("info_nce/1")
     registry = place.registry()
-    registry.refresh()
-    old = registry.encoders["info_nce-1"]
-    lose_export(place, folder)
+    before = dict(registry.encoders)
     (folder / "README.md").write_text("not exported", encoding="utf-8")
     registry.refresh()
     assert list(registry.refused) == ["info_nce-1"]
     place.change(folder, "info_nce/1")
     registry.refresh()
-    assert (registry.encoders, registry.refused) == ({"info_nce-1": old}, {})
+    assert (registry.encoders, registry.refused) == (before, {})
 
 
 @pytest.mark.parametrize("further", [False, True])
 def test_an_encoder_whose_folder_is_gone_is_served_on(place: Place, further: bool) -> None:
     folder = place.add("info_nce/1")
     registry = place.registry({"mini": str(folder)} if further else {})
-    registry.refresh()
     before = dict(registry.encoders)
     shutil.rmtree(place.models)
     registry.refresh()
