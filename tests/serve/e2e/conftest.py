@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.serve.e2e.process import Server, running
-from tests.serve.e2e.store import Store, make_store, write_params
+from tests.serve.e2e.store import Store, make_store
+from tests.serve.e2e.wire import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from tests.serve.e2e.process import Server
 
 KEY = "a-key-of-the-tests"
 
@@ -37,20 +39,16 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(scope="session")
 def server(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serves `vicreg-42` and `vicreg_modified-42`; for everybody, so leave it as it is."""
-    folder = tmp_path_factory.mktemp("server")
-    with running(folder, write_params(folder, store, store.both)) as server:
-        server.wait_for(200)
+    with store.serving(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def locked(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Serves the same to those who have KEY, and 32 texts at once; leave it as it is, too."""
-    folder = tmp_path_factory.mktemp("locked")
+    folder, keys = tmp_path_factory.mktemp("locked"), {"TRIAD_API_KEYS": f"another,{KEY}"}
     limits = {"items": 32, "queue_texts": 32}
-    params = write_params(folder, store, store.both, limits=limits)
-    with running(folder, params, {"TRIAD_API_KEYS": f"another,{KEY}"}) as server:
-        server.wait_for(200)
+    with store.serving(folder, environment=keys, limits=limits) as server:
         yield server
 
 
@@ -59,11 +57,15 @@ def launch(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """Starts a service of the test's own, which ends with it."""
     with ExitStack() as stack:
 
-        def started(
-            served: Mapping[str, Path], more: Mapping[str, str] | None = None, **changes: Any
-        ) -> Server:
-            """Encoders by their place below `models`, more environment, changes of settings."""
-            params = write_params(tmp_path, store, served, **changes)
-            return stack.enter_context(running(tmp_path, params, more))
+        def started(environment: Mapping[str, str] | None = None, **changes: Any) -> Server:
+            serving = store.serving(tmp_path, environment=environment, **changes)
+            return stack.enter_context(serving)
 
         yield started
+
+
+@pytest.fixture
+def connection(server: Server) -> Iterator[Connection]:
+    """One of the test's own to `server`."""
+    with Connection(server.address) as connection:
+        yield connection

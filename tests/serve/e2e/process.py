@@ -12,9 +12,9 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import psutil  # type: ignore[import-untyped]
 
@@ -22,7 +22,7 @@ from tests.serve.e2e.wire import PATIENCE, Answer, Connection, head, post
 from tests.tiny import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 BENTOML = str(Path(sys.executable).with_name("bentoml"))
 COMMAND = (BENTOML, "serve", "serve.service:TriadService")
@@ -44,52 +44,55 @@ def free_port(host: str = "127.0.0.1") -> int:
         return int(one.getsockname()[1])
 
 
-def environment(port: int, more: Mapping[str, str]) -> dict[str, str]:
-    """What the command sees; HOST only if it is among `more`."""
+def environment(more: Mapping[str, str]) -> dict[str, str]:
+    """What the command sees."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_LEFT_OUT)}
-    return kept | {"PORT": str(port), "BENTOML_DO_NOT_TRACK": "True", **more}
+    return kept | {"BENTOML_DO_NOT_TRACK": "True", **more}
 
 
 class Server:
-    """`bentoml serve`, with its output in files of `folder`."""
+    """`bentoml serve`, with its output in a file of `folder`, to be ended by `with`."""
 
     def __init__(
         self, folder: Path, more: Mapping[str, str], command: tuple[str, ...] = COMMAND
     ) -> None:
         host = more.get("HOST", "127.0.0.1")
-        self.address = (host, int(more["PORT"]) if "PORT" in more else free_port(host))
-        self.url = f"http://{host}:{self.address[1]}"
-        self._files = (folder / "stdout", folder / "stderr")
-        with self._files[0].open("wb") as out, self._files[1].open("wb") as err:
+        port = more.get("PORT") or str(free_port(host))
+        self.address = (host, int(port))
+        self.url = f"http://{host}:{port}"
+        self._output = folder / "output"
+        with self._output.open("wb") as output:
             self.process = psutil.Popen(
                 command,
                 cwd=ROOT,
-                env=environment(self.address[1], more),
+                env=environment({**more, "PORT": port}),
                 stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
+                stdout=output,
+                stderr=subprocess.STDOUT,
             )
         self._known = {self.process}  # an orphan is in nobody's tree
 
-    @property
-    def output(self) -> str:
-        return self._files[0].read_text(encoding="utf-8")
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.is_running():
+            self._known.update(self.tree)
+        for process in self._known:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait(PATIENCE)
 
     @property
-    def log(self) -> str:
-        """Standard error."""
-        return self._files[1].read_text(encoding="utf-8")
+    def output(self) -> str:
+        """All that it has said, the log among it."""
+        return self._output.read_text(encoding="utf-8")
 
     @property
     def records(self) -> list[dict[str, Any]]:
         """The service's own lines of the log, as far as they are whole."""
-        whole = self.log.rpartition("\n")[0].splitlines()
+        whole = self.output.rpartition("\n")[0].splitlines()
         return [json.loads(line) for line in whole if line.startswith("{")]
-
-    @property
-    def messages(self) -> list[str]:
-        """What they say, those about requests left out."""
-        return [record["message"] for record in self.records if "message" in record]
 
     @property
     def tree(self) -> list[psutil.Process]:
@@ -117,11 +120,6 @@ class Server:
 
     def post(self, path: str, content: object) -> Answer:
         return self.ask(post(path, content))
-
-    def version(self, encoder: str) -> str | None:
-        """The version that is served of an encoder, if it is."""
-        answer = self.get(f"/v1/models/{encoder}")
-        return str(answer.json["version"]) if answer.status == 200 else None
 
     def series(self) -> dict[str, float]:
         """Its metrics: name and labels -> value."""
@@ -151,18 +149,11 @@ class Server:
         except ConnectionError:
             return 0
 
-    def try_get(self, path: str) -> str:
-        """What is there; nothing while nobody answers."""
-        try:
-            return self.get(path).body.decode()
-        except ConnectionError:
-            return ""
-
     def wait_for(self, readiness: int) -> None:
         """Until /readyz answers so, as long as the process lives."""
 
         def answers() -> bool:
-            assert self.process.poll() is None, f"it has ended: {self.output}\n{self.log}"
+            assert self.process.poll() is None, f"it has ended: {self.output}"
             return self.readiness() == readiness
 
         eventually(answers)
@@ -171,28 +162,3 @@ class Server:
         """Signal the command; its exit status."""
         self.process.send_signal(number)
         return int(self.process.wait(seconds))
-
-    def kill(self) -> None:
-        """End what is left of it, at once."""
-        if self.process.is_running():
-            self._known.update(self.tree)
-        for process in self._known:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        self.process.wait(PATIENCE)
-
-
-@contextmanager
-def running(folder: Path, params: Path, more: Mapping[str, str] | None = None) -> Iterator[Server]:
-    """A server of the project's service, with these settings, that ends with the block."""
-    with ending(Server(folder, {"TRIAD_PARAMS": str(params), **(more or {})})) as server:
-        yield server
-
-
-@contextmanager
-def ending(server: Server) -> Iterator[Server]:
-    """End a server with the block."""
-    try:
-        yield server
-    finally:
-        server.kill()

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.serve.e2e.process import eventually, free_port, running
-from tests.serve.e2e.store import write_params
+from tests.serve.e2e.process import free_port
 from tests.tiny import ROOT
 
 if TYPE_CHECKING:
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
 
     from tests.serve.e2e.store import Store
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("nginx", path="/usr/sbin:/usr/bin") is None, reason="nginx is not installed"
-)
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 (PRINTED,) = re.findall(
     r"```nginx\n(.*?)```", (ROOT / "docs/operating.md").read_text(encoding="utf-8"), re.DOTALL
 )
@@ -46,28 +44,22 @@ http {{
 def site(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of nginx, whose configuration is the printed one, but for ports and rate."""
     folder = tmp_path_factory.mktemp("nginx")
-    params = write_params(folder, store, store.both, path_prefix="/triad")
-    with running(folder, params) as server:
-        server.wait_for(200)
+    with store.serving(folder, path_prefix="/triad") as server:
         port = free_port()
         printed = PRINTED.replace("127.0.0.1:3000", f"127.0.0.1:{server.address[1]}")
         printed = printed.replace("listen 80", f"listen 127.0.0.1:{port}")
         printed = printed.replace("rate=20r/s", "rate=1r/s")  # a busy machine asks no faster
         file = folder / "nginx.conf"
         file.write_text(MAIN.format(folder=folder, printed=printed), encoding="utf-8")
-        program = shutil.which("nginx", path="/usr/sbin:/usr/bin")
         with (
-            subprocess.Popen([str(program), "-c", file, "-p", folder]) as nginx,
-            httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, trust_env=False) as site,
+            subprocess.Popen([str(NGINX), "-c", file, "-p", folder]) as nginx,
+            httpx.Client(
+                base_url=f"http://127.0.0.1:{port}",
+                timeout=60,
+                transport=httpx.HTTPTransport(retries=8),  # while nginx starts
+                trust_env=False,
+            ) as site,
         ):
-
-            def answers() -> bool:
-                try:
-                    return site.get("/triad/readyz").status_code == 200
-                except httpx.TransportError:
-                    return False
-
-            eventually(answers)
             yield site
             nginx.terminate()
 

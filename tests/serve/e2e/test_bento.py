@@ -19,12 +19,11 @@ import pytest
 import yaml
 from packaging.utils import canonicalize_name
 
-from tests.serve.e2e.process import BENTOML, Server, ending
+from pipeline.encoder.version import folder_version
+from tests.serve.e2e.process import BENTOML, Server
 from tests.tiny import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.serve.e2e.store import Store
 
 pytestmark = pytest.mark.verify
@@ -59,10 +58,10 @@ def bento(home: Path, store: Store, tmp_path_factory: pytest.TempPathFactory) ->
     for name in FOLDERS:
         shutil.copytree(ROOT / name, project / name)
     settings = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["serve"]
-    shutil.copytree(store.small.folder, project / settings["models"] / "vicreg" / "42")
-    exported = store.exported / store.small.version
-    shutil.copytree(exported, project / settings["exported"] / store.small.version)
-    shutil.copy(store.metrics / "vicreg.json", project / settings["metrics"])
+    shutil.copytree(store.small, project / settings["models"] / "vicreg" / "42")
+    version = folder_version(store.small)
+    shutil.copytree(store.root / "exported" / version, project / settings["exported"] / version)
+    shutil.copy(store.root / "metrics" / "vicreg.json", project / settings["metrics"])
     (project / "models" / ".half.unfinished").mkdir()
     (project / "models" / ".half.unfinished" / "model.safetensors").write_text("half")
     run(BUILD, home, cwd=project)
@@ -78,37 +77,15 @@ def run(command: list[str], home: Path, cwd: Path = ROOT) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def context(bento: Path, home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a container's builder would be given."""
-    place = tmp_path_factory.mktemp("container") / "context"
-    run([sys.executable, "-c", CONTAINERIZE, f"triad:{bento.name}", str(place)], home)
-    return place
-
-
-@pytest.fixture(scope="module")
-def dockerfile(context: Path) -> str:
-    text = (context / "env/docker/Dockerfile").read_text(encoding="utf-8")
-    return text.replace("\\\n", " ")
-
-
-def test_it_holds_code_settings_encoders_and_their_exports(bento: Path) -> None:
+def test_it_holds_code_settings_encoders_exports_the_page_about_the_api_and_nothing_else(
+    bento: Path,
+) -> None:
     source = bento / "src"
-    for name in (
-        "params.yaml",
-        "serve/service.py",
-        "pipeline/machine/settings.py",
-        "pipeline/encoder/version.py",
-    ):
+    for name in ("serve/service.py", "models/vicreg/42/modules.json", "metrics/vicreg.json"):
         assert (source / name).is_file(), name
-    assert (source / "models/vicreg/42/modules.json").is_file()
-    assert len(list(source.glob(".exported/*/graph.onnx"))) == 1
-    assert (source / "metrics/vicreg.json").is_file()
     assert (source / "results/comparison.json").is_file()
-
-
-def test_it_holds_the_page_about_the_api_and_nothing_else(bento: Path) -> None:
-    names = {path.name for path in (bento / "src").iterdir()}
+    assert len(list(source.glob(".exported/*/graph.onnx"))) == 1
+    names = {path.name for path in source.iterdir()}
     assert names == {*FILES, *FOLDERS, "models", ".exported"} - {"deploy", "docs"}
     assert (bento / "README.md").read_bytes() == (ROOT / "docs/serving.md").read_bytes()
     assert not list(bento.rglob("*.unfinished"))
@@ -126,26 +103,27 @@ def test_its_packages_are_those_of_deploy(bento: Path) -> None:
     assert built == lines(ROOT / "deploy/requirements.txt") | {bentoml}
 
 
-def test_the_image_copies_only_what_is_there(context: Path, dockerfile: str) -> None:
+def test_the_image_copies_what_is_there_runs_as_an_ordinary_user_and_phones_nobody(
+    bento: Path, home: Path, tmp_path: Path
+) -> None:
+    context = tmp_path / "context"  # what a container's builder would be given
+    run([sys.executable, "-c", CONTAINERIZE, f"triad:{bento.name}", str(context)], home)
+    dockerfile = (context / "env/docker/Dockerfile").read_text(encoding="utf-8")
+    dockerfile = dockerfile.replace("\\\n", " ")
     sources = re.findall(r"^COPY (?:--\S+ )*(\S+) \S+$", dockerfile, re.MULTILINE)
     assert "." in sources
     for source in sources:
         assert (context / source).exists(), source
 
-
-def test_the_image_starts_the_bento_as_an_ordinary_user(context: Path, dockerfile: str) -> None:
-    values = dict(re.findall(r"^ARG (\w+)=(\S+)$", dockerfile, re.MULTILINE))
+    arguments = dict(re.findall(r"^ARG (\w+)=(\S+)$", dockerfile, re.MULTILINE))
     (begin,) = re.findall(r"^ENTRYPOINT (.+)$", dockerfile, re.MULTILINE)
     (entrypoint,) = json.loads(begin)
-    assert (context / Path(entrypoint).relative_to(values["BENTO_PATH"])).is_file()
+    assert (context / Path(entrypoint).relative_to(arguments["BENTO_PATH"])).is_file()
     assert re.findall(r"^USER (.+)$", dockerfile, re.MULTILINE)[-1] == "bentoml"
-    assert values["BENTO_USER_UID"] == "1034"  # which deploy/kubernetes.yaml names
+    assert arguments["BENTO_USER_UID"] == "1034"  # which deploy/kubernetes.yaml names
 
-
-def test_the_image_listens_to_its_network_and_phones_nobody(dockerfile: str) -> None:
-    values = dict(re.findall(r"^ARG (\w+)=(\S+)$", dockerfile, re.MULTILINE))
     for name, value in {"HOST": "0.0.0.0", "BENTOML_DO_NOT_TRACK": "True"}.items():
-        assert values[name] == value
+        assert arguments[name] == value
         assert f"ENV {name}=${name}" in dockerfile
     assert "EXPOSE 3000" in dockerfile
 
@@ -162,10 +140,9 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-@pytest.fixture(scope="module")
-def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The Bento, where packages that its image does not have cannot be imported."""
-    place = tmp_path_factory.mktemp("served")
+def test_it_serves_its_encoder_where_only_its_packages_can_be_imported(
+    bento: Path, tmp_path: Path
+) -> None:
     lines = (bento / "env/python/requirements.txt").read_text(encoding="utf-8").splitlines()
     there = {canonicalize_name(line.partition("==")[0]) for line in lines} | {"triad-encoders"}
     absent = {
@@ -174,21 +151,14 @@ def served(bento: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
         if not there & {canonicalize_name(package) for package in packages}
     }
     assert {"torch", "transformers", "dvc"} <= absent
-    (place / "sitecustomize.py").write_text(ABSENT.format(modules=absent), encoding="utf-8")
-    more = {"PYTHONPATH": str(place), "BENTOML_HOME": str(place / "home")}
-    with ending(Server(place, more, (BENTOML, "serve", str(bento)))) as server:
+    (tmp_path / "sitecustomize.py").write_text(ABSENT.format(modules=absent), encoding="utf-8")
+    more = {"PYTHONPATH": str(tmp_path), "BENTOML_HOME": str(tmp_path / "home")}
+    with Server(tmp_path, more, (BENTOML, "serve", str(bento))) as server:
         server.wait_for(200)
-        yield server
-
-
-def test_it_is_ready_and_lists_its_encoder_without_torch(served: Server) -> None:
-    (card,) = served.get("/v1/models").json["data"]
-    assert card["id"] == "vicreg-42"
-    assert card["agreement"] >= 0.9999
-    assert card["sts"]
-
-
-def test_it_embeds_without_torch(served: Server) -> None:
-    content = {"model": "vicreg-42", "input": ["one text", "and another"]}
-    answer = served.post("/v1/embeddings", content)
-    assert [len(row) for row in answer.embeddings] == [32, 32]
+        (card,) = server.get("/v1/models").json["data"]
+        assert card["id"] == "vicreg-42"
+        assert card["agreement"] >= 0.9999
+        assert card["sts"]
+        content = {"model": "vicreg-42", "input": ["one text", "and another"]}
+        answer = server.post("/v1/embeddings", content)
+        assert [len(row) for row in answer.embeddings] == [32, 32]

@@ -29,28 +29,26 @@ def client(locked: Server) -> Iterator[bentoml.SyncHTTPClient]:
         client._temp_dir.cleanup()  # which it leaves to the garbage collector, with a warning
 
 
-def embedded(server: Server, model: str, *, normalize: bool) -> np.ndarray:
-    """What the API's own route gives."""
-    content = {"model": model, "input": TEXTS, "normalize": normalize}
-    asked = post("/v1/embeddings", content, f"Authorization: Bearer {KEY}")
-    return np.array(server.ask(asked).embeddings, np.float32)
-
-
-@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(
+    ("arguments", "model", "normalize"),
+    [
+        ({"model": "vicreg_modified-42"}, "vicreg_modified-42", True),
+        ({"model": "vicreg_modified-42", "normalize": False}, "vicreg_modified-42", False),
+        ({}, "vicreg-42", True),  # the first encoder, as none is named
+    ],
+)
 def test_encode_gives_the_vectors_of_the_api(
-    client: bentoml.SyncHTTPClient, locked: Server, normalize: bool
+    client: bentoml.SyncHTTPClient,
+    locked: Server,
+    arguments: dict[str, object],
+    model: str,
+    normalize: bool,
 ) -> None:
-    found = client.encode(texts=TEXTS, model="vicreg_modified-42", normalize=normalize)
-    assert (found.dtype, found.shape) == (np.float32, (3, 256))
-    expected = embedded(locked, "vicreg_modified-42", normalize=normalize)
-    assert np.abs(found - expected).max() < 1e-5
-
-
-def test_the_first_encoder_is_taken_if_none_is_named(
-    client: bentoml.SyncHTTPClient, locked: Server
-) -> None:
-    expected = embedded(locked, "vicreg-42", normalize=True)
-    assert np.abs(client.encode(texts=TEXTS) - expected).max() < 1e-5
+    content = {"model": model, "input": TEXTS, "normalize": normalize}
+    answer = locked.ask(post("/v1/embeddings", content, f"Authorization: Bearer {KEY}"))
+    found = client.encode(texts=TEXTS, **arguments)
+    assert found.dtype == np.float32
+    assert np.abs(found - np.array(answer.embeddings)).max() < 1e-5
 
 
 def test_similarity_compares_pairs_and_all_with_all(client: bentoml.SyncHTTPClient) -> None:

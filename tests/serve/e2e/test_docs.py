@@ -1,10 +1,12 @@
 """The documentation says what the service does: its commands run, its tables are complete."""
 
+from __future__ import annotations
+
 import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import yaml
@@ -14,8 +16,10 @@ from serve.api.app import create_api
 from serve.engine import Engine
 from serve.metrics import Metrics
 from serve.settings import Environment, load
-from tests.serve.e2e.process import Server
 from tests.tiny import ROOT
+
+if TYPE_CHECKING:
+    from tests.serve.e2e.process import Server
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SERVING = (ROOT / "docs/serving.md").read_text(encoding="utf-8")
@@ -25,75 +29,60 @@ DEFAULT = "http://127.0.0.1:3000"
 CODE = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "serve").rglob("*.py"))
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A curl command, the status that it is said to answer, and what of the answer is shown."""
 
     command: str
-    status: int
-    shown: str | None
+    status: str
+    shown: str
 
     @property
-    def method(self) -> str:
-        return "POST" if " -d " in self.command else "GET"
-
-    @property
-    def path(self) -> str:
-        found = re.search(rf"{DEFAULT}(\S*)", self.command)
-        assert found, self.command
-        return found[1]
+    def asked(self) -> tuple[str, str]:
+        """Method and path."""
+        path = self.command.split()[2].removeprefix(DEFAULT)
+        return "POST" if " -d " in self.command else "GET", path
 
 
 EXAMPLES = [
-    Example(command, int(status), shown or None)
-    for command, status, shown in re.findall(
+    Example(*found)
+    for found in re.findall(
         r"```sh\n(curl .*?)```\n\nAnswers (\d{3}).*?\n\n(?:```json\n(.*?)```)?", SERVING, re.DOTALL
     )
 ]
 SNIPPETS = re.findall(r"```python\n(.*?)```", SERVING, re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def routes() -> list[Route]:
-    engine = Engine(load(ROOT / "params.yaml"))
-    engine.batcher.stop()
-    return [route for route in create_api(engine, ()).routes if isinstance(route, Route)]
-
-
 def test_every_command_of_the_page_is_taken_for_an_example() -> None:
     assert len(EXAMPLES) == SERVING.count("curl -s ")
 
 
-def test_every_route_has_an_example_that_answers_it(routes: list[Route]) -> None:
-    for route in routes:
-        method = "POST" if "POST" in (route.methods or ()) else "GET"
-        assert any(
-            example.method == method and route.path_regex.match(example.path)
-            for example in EXAMPLES
-            if example.status < 400
-        ), route.path
+def test_every_route_stands_in_the_table_and_has_an_example_that_answers_it() -> None:
+    engine = Engine(load(ROOT / "params.yaml"))
+    engine.batcher.stop()
+    answered = [example.asked for example in EXAMPLES if example.status < "400"]
+    for route in create_api(engine, ()).routes:
+        if isinstance(route, Route):
+            method = "POST" if "POST" in (route.methods or ()) else "GET"
+            assert f"`{method} {route.path}`" in SERVING
+            paths = [path for asked, path in answered if asked == method]
+            assert any(map(route.path_regex.match, paths)), route.path
 
 
-def test_every_route_stands_in_the_table(routes: list[Route]) -> None:
-    for route in routes:
-        method = "POST" if "POST" in (route.methods or ()) else "GET"
-        assert f"`{method} {route.path}`" in SERVING
+METRICS = [
+    f"{metric.name}_total" if metric.type == "counter" else metric.name
+    for metric in Metrics().registry.collect()
+]
+ROWS = [
+    *((OPERATING, rf"`{name}` \|.*") for name in METRICS),
+    *((OPERATING, rf"`{key}` \|.*") for key in SETTINGS if key != "limits"),
+    *((SERVING, rf"`{key}` \| {value:.12g} \|.*") for key, value in SETTINGS["limits"].items()),
+    *((SERVING, rf"`{name.upper()}` \|.*") for name in Environment.model_fields),
+]
 
 
-def test_every_metric_is_explained() -> None:
-    for metric in Metrics().registry.collect():
-        name = f"{metric.name}_total" if metric.type == "counter" else metric.name
-        assert re.search(rf"^\| `{name}` \|.*\|$", OPERATING, re.MULTILINE), name
-
-
-@pytest.mark.parametrize("key", [key for key in SETTINGS if key != "limits"])
-def test_every_setting_is_explained(key: str) -> None:
-    assert re.search(rf"^\| `{key}` \|.*\|$", OPERATING, re.MULTILINE)
-
-
-@pytest.mark.parametrize(("key", "value"), SETTINGS["limits"].items())
-def test_every_limit_is_explained_with_its_default(key: str, value: float) -> None:
-    assert f"| `{key}` | {value:.12g} |" in SERVING
+@pytest.mark.parametrize(("page", "row"), ROWS, ids=[row for _, row in ROWS])
+def test_every_metric_setting_limit_and_variable_has_a_row_of_a_table(page: str, row: str) -> None:
+    assert re.search(rf"^\| {row}\|$", page, re.MULTILINE)
 
 
 def test_every_error_code_and_status_is_explained() -> None:
@@ -105,12 +94,7 @@ def test_every_error_code_and_status_is_explained() -> None:
             assert re.search(rf"^\| {status} \|", SERVING, re.MULTILINE), status
 
 
-def test_every_variable_is_explained() -> None:
-    for name in Environment.model_fields:
-        assert f"| `{name.upper()}` |" in SERVING
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.method} {one.path}")
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: " ".join(one.asked))
 def test_a_command_answers_as_the_page_says(example: Example, server: Server) -> None:
     command = example.command.rstrip().replace(DEFAULT, server.url)
     done = subprocess.run(
@@ -120,8 +104,8 @@ def test_a_command_answers_as_the_page_says(example: Example, server: Server) ->
         check=True,
     )
     body, _, status = done.stdout.rpartition("\n")
-    assert int(status) == example.status, body
-    if example.shown is not None:
+    assert status == example.status, body
+    if example.shown:
         assert_shaped(json.loads(example.shown), json.loads(body), "answer")
 
 

@@ -9,22 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.serve.e2e.process import Server, eventually
+from tests.serve.e2e.process import eventually
 from tests.serve.e2e.store import LIMITS, WIDE, long_texts
 from tests.serve.e2e.wire import JSON_TYPE, Connection, head, post
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from tests.serve.e2e.process import Server
 
 EMBEDDINGS = "/v1/embeddings"
 SHORT = {"model": "vicreg-42", "input": "A man is playing a guitar."}
-CLOSE = "Connection: close"
-
-
-@pytest.fixture
-def connection(server: Server) -> Iterator[Connection]:
-    with Connection(server.address) as connection:
-        yield connection
 
 
 def answers(server: Server) -> bool:
@@ -32,30 +25,23 @@ def answers(server: Server) -> bool:
     return server.post(EMBEDDINGS, SHORT).status == 200
 
 
-def test_half_a_body_gets_408_in_time_and_holds_up_nobody(
-    server: Server, connection: Connection
+@pytest.mark.parametrize("piece", [b"", b" "], ids=["stalls", "trickles in"])
+def test_a_body_that_does_not_come_whole_gets_408_in_time_and_holds_up_nobody(
+    server: Server, connection: Connection, piece: bytes
 ) -> None:
-    begun = time.monotonic()
-    connection.send(post(EMBEDDINGS, SHORT)[:-5])
-    assert all(answers(server) for _ in range(5))
-    assert not connection.answering
-    answer = connection.answer()
-    assert time.monotonic() - begun >= LIMITS["body_seconds"] - 0.1  # clocks are coarse
-    assert answer.status == 408
-    assert f"body_seconds={LIMITS['body_seconds']:g}" in answer.error
-    assert connection.ended
-
-
-def test_a_body_that_trickles_in_gets_408_no_later(connection: Connection) -> None:
     """A byte from time to time does not begin the time anew."""
-    connection.send(head("POST", EMBEDDINGS, JSON_TYPE, "Content-Length: 1000"))
-    sent = 0
-    while not connection.answering and sent < 999:
-        connection.send(b" ")
-        sent += 1
-        time.sleep(0.05)
-    assert sent < 999
-    assert connection.answer().status == 408
+    limit = LIMITS["body_seconds"]
+    begun = time.monotonic()
+    connection.send(head("POST", EMBEDDINGS, JSON_TYPE, "Content-Length: 100000"))
+    while not connection.answering:
+        assert time.monotonic() - begun < 10 * limit
+        connection.send(piece)
+        assert answers(server)
+    answer = connection.answer()
+    assert time.monotonic() - begun >= limit - 0.1  # clocks are coarse
+    assert answer.status == 408
+    assert f"body_seconds={limit:g}" in answer.error
+    assert connection.ended
 
 
 def test_half_bodies_take_up_room_no_longer_than_until_408(server: Server) -> None:
@@ -158,14 +144,17 @@ def test_a_connection_is_kept_for_longer_than_clients_leave_it_idle(connection: 
     assert connection.ask(post(EMBEDDINGS, SHORT)).status == 200
 
 
-def test_connection_close_is_obeyed(connection: Connection) -> None:
-    assert connection.ask(post(EMBEDDINGS, SHORT, CLOSE)).status == 200
-    assert connection.ended
+ENDING = {
+    "Connection: close": post(EMBEDDINGS, SHORT, "Connection: close"),
+    "HTTP/1.0": post(EMBEDDINGS, SHORT).replace(b"HTTP/1.1", b"HTTP/1.0"),
+}
 
 
-def test_http_1_0_is_answered_and_the_connection_ends(connection: Connection) -> None:
-    request = post(EMBEDDINGS, SHORT).replace(b"HTTP/1.1", b"HTTP/1.0")
-    assert connection.ask(request).status == 200
+@pytest.mark.parametrize("last", ENDING.values(), ids=ENDING)
+def test_a_client_that_wants_no_more_is_answered_and_the_connection_ends(
+    connection: Connection, last: bytes
+) -> None:
+    assert connection.ask(last).status == 200
     assert connection.ended
 
 

@@ -6,10 +6,7 @@ import json
 import select
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
+from typing import Any, Self
 
 Address = tuple[str, int]
 JSON_TYPE = "Content-Type: application/json"
@@ -67,12 +64,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def send(self, data: bytes) -> None:
