@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,31 +42,31 @@ expect.set_options(timeout=PATIENCE)
 
 @dataclass(frozen=True)
 class View:
-    """A screen, the colour scheme that is asked for, and all schemes that are looked at."""
+    """A screen, and the colour schemes that are looked at; the first is the one asked for."""
 
     name: str
     width: int
     height: int
-    dark: bool
-    schemes: tuple[str, ...] = ("light", "dark")
+    schemes: tuple[str, ...]
 
 
-PHONE = View("phone", 390, 844, dark=True)
-DESKTOP = View("desktop", 1440, 900, dark=False)
-LIGHT_DESKTOP = replace(DESKTOP, name="light desktop", schemes=("light",))
+DESKTOP = View("desktop", 1440, 900, ("light",))
+DARK_DESKTOP = View("dark-desktop", 1440, 900, ("dark",))
+PHONE = View("phone", 390, 844, ("dark", "light"))
 
 
 @dataclass
 class Visit:
-    """A page that is open, with what went wrong on it."""
+    """A page of somebody's, with what went wrong on it."""
 
     page: Page
     view: View
     problems: list[str] = field(default_factory=list)
 
-    def open(self, url: str) -> Page:
-        """Go there, and wait until the page is made."""
-        self.page.goto(url, wait_until="domcontentloaded")
+    def open(self, url: str, link: str = "") -> Page:
+        """Go to a service's page, which it loads on the first visit, and wait until it is made."""
+        address = f"{url}/demo/{link}"
+        self.page.goto(address, wait_until="domcontentloaded", timeout=4 * PATIENCE)
         expect(self.page.locator("#run-pair")).to_be_visible()
         return self.page
 
@@ -89,14 +89,16 @@ class Visit:
         assert wide <= self.view.width, f"the page is {wide} px wide"
         SCREENSHOTS.mkdir(exist_ok=True)
         for scheme in self.view.schemes:
-            dark = scheme == "dark"
-            self.page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
+            self._show(scheme)
             self.settle()
             file = SCREENSHOTS / f"{name}-{self.view.name}-{scheme}.png"
             self.page.screenshot(path=file, full_page=True)
             found = serious(self.page)
             assert not found, f"{scheme}: " + "\n".join(found)
-        dark = self.view.dark
+        self._show(self.view.schemes[0])
+
+    def _show(self, scheme: str) -> None:
+        dark = scheme == "dark"
         self.page.evaluate("(dark) => document.body.classList.toggle('dark', dark)", dark)
 
 
@@ -112,12 +114,11 @@ def serious(page: Page) -> list[str]:
 
 
 @contextmanager
-def visiting(browser: Browser, view: View = LIGHT_DESKTOP) -> Iterator[Visit]:
+def visiting(browser: Browser, view: View = DESKTOP) -> Iterator[Visit]:
     """A visitor of its own, with no request let through to another machine."""
     context = browser.new_context(
         viewport={"width": view.width, "height": view.height},
-        color_scheme="dark" if view.dark else "light",
-        accept_downloads=True,
+        color_scheme="dark" if view.schemes[0] == "dark" else "light",
     )
     page = context.new_page()
     page.set_default_timeout(PATIENCE)

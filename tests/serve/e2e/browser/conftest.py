@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.serve.e2e.browser.chromium import (
     CHROMIUM,
+    DARK_DESKTOP,
     DESKTOP,
     FLAGS,
-    LIGHT_DESKTOP,
     PHONE,
-    View,
     Visit,
     visiting,
 )
-from tests.serve.e2e.process import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,24 +38,32 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def load_page(server: Server) -> str:
-    """Wait until the service has loaded the page, which it does on the first visit; its address."""
-    eventually(lambda: server.get("/demo/").status == 200)
-    return f"{server.url}/demo/"
+@pytest.fixture
+def visitor(browser: Browser) -> Iterator[Visit]:
+    """Somebody who has not opened the page yet."""
+    with visiting(browser) as visit:
+        yield visit
+
+
+@pytest.fixture
+def desk(visitor: Visit, server: Server) -> Visit:
+    """Somebody who has just opened the page."""
+    visitor.open(server.url)
+    expect(visitor.page.locator("#pair-result .cosine")).to_have_count(2)
+    return visitor
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        LIGHT_DESKTOP,
-        pytest.param(DESKTOP, marks=pytest.mark.verify),
+        DESKTOP,
+        pytest.param(DARK_DESKTOP, marks=pytest.mark.verify),
         pytest.param(PHONE, marks=pytest.mark.verify),
     ],
     ids=lambda view: view.name,
 )
 def visit(request: pytest.FixtureRequest, browser: Browser, server: Server) -> Iterator[Visit]:
     """Somebody who has the page open and looks at one tab after another, on each screen."""
-    view: View = request.param
-    with visiting(browser, view) as visit:
-        visit.open(load_page(server))
+    with visiting(browser, request.param) as visit:
+        visit.open(server.url)
         yield visit

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.serve.e2e.browser.chromium import PATIENCE, visiting
-from tests.serve.e2e.browser.conftest import load_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def lab(browser: Browser, server: Server) -> Iterator[Visit]:
     """For tests that may come one after another; each begins with the encoders' own settings."""
     with visiting(browser) as visit:
-        visit.open(load_page(server))
+        visit.open(server.url)
         visit.tab("Gradient")
         # The first time, the service loads PyTorch.
         expect(visit.page.locator("#lab .sentence")).to_have_count(12, timeout=4 * PATIENCE)
@@ -34,10 +33,6 @@ def lab(browser: Browser, server: Server) -> Iterator[Visit]:
 def page(lab: Visit) -> Page:
     lab.page.get_by_role("button", name="Back to both encoders").click()
     return lab.page
-
-
-def verdict(page: Page, side: str) -> str:
-    return page.locator(f"#lab .verdict-line.{side}").inner_text()
 
 
 def test_arrow_keys_choose_the_anchor(page: Page) -> None:
@@ -153,10 +148,11 @@ def test_where_the_service_refuses_a_loss_the_one_before_stays(page: Page) -> No
 def test_a_number_out_of_range_is_said_in_a_sentence(
     page: Page, box: str, typed: str, said: str
 ) -> None:
-    before = verdict(page, "second")
+    line = page.locator("#lab .verdict-line.second")
+    before = line.inner_text()
     page.locator(f"#lab-{box}").fill(typed)
     expect(page.locator("#lab .problem")).to_have_text(said)
-    assert verdict(page, "second") == before
+    expect(line).to_have_text(before)
     page.locator(f"#lab-{box}").blur()
     expect(page.locator("#lab .problem")).to_be_hidden()
 

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import Error
 
-from tests.serve.e2e.browser.chromium import visiting
-from tests.serve.e2e.browser.conftest import load_page
-
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page, Response
 
+    from tests.serve.e2e.browser.chromium import Visit
     from tests.serve.e2e.process import Server
 
 LONG = float(os.environ.get("WALK_MINUTES", "60"))
@@ -51,6 +49,11 @@ PLACES = {
     "choose": "select:visible",
 }
 KINDS = ("click", "click", "click", "type", "slide", "choose", "key", "history")
+SET = """(one, [kind, amount]) => {
+    if (kind === 'slide') one.value = +one.min + amount * (one.max - one.min);
+    else one.selectedIndex = Math.floor(amount * one.length);
+    one.dispatchEvent(new Event(kind === 'slide' ? 'input' : 'change', {bubbles: true}));
+}"""
 
 
 def wander(page: Page, chance: random.Random) -> str:
@@ -65,9 +68,8 @@ def wander(page: Page, chance: random.Random) -> str:
 def act(page: Page, kind: str, part: float, amount: float, text: str) -> str:
     """What was acted on: `part`, of one, chooses among what there is, `amount` how far it goes."""
     if kind == "history":
-        way = "back" if part < 0.6 else "forward"
-        page.evaluate(f"history.{way}()")
-        return way
+        page.evaluate("history.back()" if part < 0.6 else "history.forward()")
+        return "back" if part < 0.6 else "forward"
     if kind == "key":
         key = KEYS[int(part * len(KEYS))]
         page.keyboard.press(key)
@@ -80,46 +82,33 @@ def act(page: Page, kind: str, part: float, amount: float, text: str) -> str:
     said = str(place.evaluate("one => one.outerHTML.slice(0, 120)", timeout=PAUSE))
     if kind == "click":
         place.click(timeout=PAUSE)
-        return said
-    if kind == "type":
+    elif kind == "type":
         place.fill(text, timeout=PAUSE)
-        return f"{said} {text[:40]!r}"
-    value = place.evaluate(
-        """(one, [kind, amount]) => {
-            if (kind === 'slide') one.value = +one.min + amount * (one.max - one.min);
-            else one.selectedIndex = Math.floor(amount * one.length);
-            one.dispatchEvent(new Event(kind === 'slide' ? 'input' : 'change', {bubbles: true}));
-            return one.value;
-        }""",
-        [kind, amount],
-        timeout=PAUSE,
-    )
-    return f"{said} to {value}"
+    else:
+        place.evaluate(SET, [kind, amount], timeout=PAUSE)
+    return f"{said} {text[:40]!r} {amount:.2f}"
 
 
 @pytest.mark.parametrize("minutes", [1.0, pytest.param(LONG, marks=pytest.mark.verify)])
 def test_nothing_breaks_under_clicks_and_nonsense(
-    browser: Browser, server: Server, minutes: float
+    visitor: Visit, server: Server, minutes: float
 ) -> None:
     seed = int(os.environ.get("WALK_SEED") or random.SystemRandom().randrange(10**6))
     chance = random.Random(seed)
     actions: deque[str] = deque(maxlen=TOLD)
-    with visiting(browser) as visit:
-        page = visit.open(load_page(server))
-        page.on(
-            "response",
-            lambda answer: (
-                visit.problems.append(f"{answer.status} {answer.url}")
-                if answer.status >= 400
-                else None
-            ),
-        )
-        address = page.url
-        end = time.monotonic() + 60 * minutes
-        while time.monotonic() < end and not visit.problems:
-            actions.append(wander(page, chance))
-            if not page.url.startswith(address):  # a link, or too far back
-                page.goto(address)
-        page.wait_for_timeout(PAUSE)  # what the last action brought about
-        told = [*visit.problems, f"WALK_SEED={seed}; the last actions:", *actions]
-        assert not visit.problems, "\n".join(told)
+    page, problems = visitor.open(server.url), visitor.problems
+
+    def hear(answer: Response) -> None:
+        if answer.status >= 400:
+            problems.append(f"{answer.status} {answer.url}")
+
+    page.on("response", hear)
+    address = page.url
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end and not problems:
+        actions.append(wander(page, chance))
+        if not page.url.startswith(address):  # a link, or too far back
+            page.goto(address)
+    page.wait_for_timeout(PAUSE)  # what the last action brought about
+    told = [*problems, f"WALK_SEED={seed}; the last actions:", *actions]
+    assert not problems, "\n".join(told)

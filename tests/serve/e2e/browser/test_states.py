@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 from playwright.sync_api import expect
 
 from tests.serve.e2e.browser.chromium import PHONE, visiting
-from tests.serve.e2e.browser.conftest import load_page
 from tests.serve.e2e.conftest import KEY
 from tests.serve.e2e.process import Server, eventually, free_port
-from tests.tiny import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,70 +21,44 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.serve.e2e.browser.chromium import Visit
-    from tests.serve.e2e.store import Store
 
 NASTY = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\"> %{x}"
 
 
-def visit_desk(browser: Browser, server: Server) -> Iterator[Visit]:
+@pytest.fixture(scope="module")
+def same_desk(browser: Browser, server: Server) -> Iterator[Visit]:
+    """For tests that may come one after another on the same page, as a person's mistakes do."""
     with visiting(browser) as visit:
-        visit.open(load_page(server))
+        visit.open(server.url)
         expect(visit.page.locator("#pair-result .cosine")).to_have_count(2)
         yield visit
 
 
-desk = pytest.fixture(visit_desk)
-# For tests that may come one after another on the same page, as a person's mistakes do.
-same_desk = pytest.fixture(visit_desk, scope="module")
-
-
-@contextmanager
-def page_alone(api: str) -> Iterator[str]:
-    """The page in a process of its own, as `python -m app` starts it; its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "app", "--api", api, "--port", str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/demo/"
-
-    def answers() -> bool:
-        assert process.poll() is None
-        try:
-            httpx.get(url, trust_env=False)
-        except httpx.TransportError:
-            return False
-        return True
-
-    try:
-        eventually(answers)
-        yield url
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
 @pytest.mark.verify
 def test_the_page_waits_for_a_service_that_is_down_and_goes_on_by_itself(
-    browser: Browser, store: Store, launch: Callable[..., Server]
+    visitor: Visit, launch: Callable[..., Server], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    port = str(free_port())
-    with page_alone(f"http://127.0.0.1:{port}") as url, visiting(browser) as visit:
-        page = visit.open(url)
+    service, port = str(free_port()), str(free_port())
+    command = (sys.executable, "-m", "app", "--api", f"http://127.0.0.1:{service}", "--port", port)
+    with Server(tmp_path_factory.mktemp("page"), {"PORT": port}, command) as alone:
+        eventually(alone.readiness)  # some answer, as it has no such route
+        page = visitor.open(alone.url)
         expect(page.get_by_role("alert").first).to_contain_text("Start it with `make serve`")
-        launch(store.both, {"PORT": port}).wait_for(200)
+        launch({"PORT": service})
         expect(page.locator("#pair-result .cosine")).to_have_count(2)
         expect(page.get_by_role("alert")).to_have_count(0)
-        visit.hold("recovered")
+        visitor.hold("recovered")
 
 
 @pytest.mark.verify
 def test_with_keys_the_page_asks_for_one_and_forwards_it(browser: Browser, locked: Server) -> None:
     with visiting(browser, PHONE) as visit:
-        page = visit.open(load_page(locked))
-        expect(page.get_by_role("alert").first).to_contain_text("API key is missing")
-        key = page.get_by_label("API key")
+        page = visit.open(locked.url)
+        alert, key = page.get_by_role("alert").first, page.get_by_label("API key")
+        expect(alert).to_contain_text("API key is missing")
         key.fill("wrong")
         key.press("Enter")
-        expect(page.get_by_role("alert").first).to_contain_text("API key is not known here")
+        expect(alert).to_contain_text("API key is not known here")
         key.fill(KEY)
         key.press("Enter")
         expect(page.locator("#pair-result .cosine")).to_have_count(2)
@@ -99,7 +68,7 @@ def test_with_keys_the_page_asks_for_one_and_forwards_it(browser: Browser, locke
 @pytest.mark.parametrize(
     ("tab", "box", "text", "button", "said"),
     [
-        ("Pair", "", "", "#run-pair", "one of them is empty"),
+        ("Pair", "#a", "", "#run-pair", "one of them is empty"),
         ("Pairs", "#pairs", "", "#run-pairs", "There is no pair"),
         ("Pairs", "#pairs", "a\tb\n" * 2001, "#run-pairs", "2,001"),
         ("Matrix", "#matrix", "one", "#run-matrix", "Give 2 to 40 sentences"),
@@ -112,13 +81,8 @@ def test_what_cannot_be_used_is_said_in_a_sentence(
 ) -> None:
     page = same_desk.page
     same_desk.tab(tab)
-    place = (
-        page.locator(f"{box} textarea, {box} input").first
-        if box
-        else (page.get_by_label("Sentence", exact=True))
-    )
     # Set at once, as if it were pasted: typing thousands of lines would take Chromium seconds.
-    place.evaluate(
+    page.locator(f"{box} textarea, {box} input").first.evaluate(
         "(box, text) => { box.value = text; box.dispatchEvent(new Event('input')); }", text
     )
     page.locator(button).click()
@@ -131,9 +95,8 @@ def test_a_bad_row_is_named_and_the_others_are_scored(same_desk: Visit) -> None:
     lines = ["a dog\ta cat\t3", "alone", "a hen\ta cock\t4", "a sea\ta lake\tmany", "a\tb\t1"]
     page.locator("#pairs textarea").fill("\n".join(lines))
     page.locator("#run-pairs").click()
-    expect(page.locator("#pairs-result")).to_contain_text("2 rows were left out")
-    expect(page.locator("#pairs-result")).to_contain_text("line 2")
-    expect(page.locator("#pairs-result")).to_contain_text("line 4")
+    for said in ("2 rows were left out", "line 2", "line 4"):
+        expect(page.locator("#pairs-result")).to_contain_text(said)
     expect(page.locator("#pairs-table")).to_contain_text("a cock")
 
 
@@ -158,7 +121,7 @@ def test_a_file_is_read_scored_and_deleted(desk: Visit, name: str, content: byte
 def test_a_long_sentence_is_cut_and_said_to_be(same_desk: Visit) -> None:
     page = same_desk.page
     same_desk.tab("Pair")
-    page.get_by_label("Sentence", exact=True).fill("word " * 1000)
+    page.locator("#a textarea").fill("word " * 1000)
     page.locator("#run-pair").click()
     expect(page.locator("#pair-result")).to_contain_text("cut for vicreg-42")
 
@@ -168,7 +131,7 @@ def test_two_people_at_once_see_their_own(browser: Browser, server: Server) -> N
     with visiting(browser) as one, visiting(browser) as other:
         theirs = [(one, "the secret of the one"), (other, "what the other hides")]
         for visit, text in theirs:
-            page = visit.open(load_page(server))
+            page = visit.open(server.url)
             visit.tab("Pairs")
             page.locator("#pairs textarea").fill(f"{text}\tthe same")
         for visit, _ in theirs:
@@ -180,26 +143,22 @@ def test_two_people_at_once_see_their_own(browser: Browser, server: Server) -> N
 
 @pytest.mark.verify
 def test_a_page_that_is_open_does_not_keep_the_service_from_stopping(
-    browser: Browser, store: Store, launch: Callable[..., Server]
+    visitor: Visit, launch: Callable[..., Server]
 ) -> None:
-    server = launch(store.both, stop_seconds=600.0)
-    server.wait_for(200)
-    with visiting(browser) as visit:
-        visit.open(load_page(server))
-        expect(visit.page.locator("#pair-result .cosine")).to_have_count(2)
-        assert server.stop(seconds=30) == 0  # much sooner than after stop_seconds
+    server = launch(stop_seconds=600.0)
+    page = visitor.open(server.url)
+    expect(page.locator("#pair-result .cosine")).to_have_count(2)
+    assert server.stop(seconds=30) == 0  # much sooner than after stop_seconds
 
 
 def test_keyboard_alone_is_enough_to_compare(same_desk: Visit) -> None:
     page = same_desk.page
     same_desk.tab("Pair")
     page.get_by_label("Sentence", exact=True).focus()
-    page.keyboard.press("Control+A")
-    page.keyboard.type("Snow fell all night.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Control+A")
-    page.keyboard.type("It snowed until morning.")
-    page.keyboard.press("Tab")
+    for sentence in ("Snow fell all night.", "It snowed until morning."):
+        page.keyboard.press("Control+A")
+        page.keyboard.type(sentence)
+        page.keyboard.press("Tab")
     expect(page.locator("#run-pair")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("Snow"))
@@ -211,8 +170,7 @@ def test_keyboard_alone_is_enough_to_compare(same_desk: Visit) -> None:
 
 def test_markup_in_a_sentence_is_text_everywhere(desk: Visit) -> None:
     page = desk.page
-    desk.tab("Pair")
-    page.get_by_label("Sentence", exact=True).fill(NASTY)
+    page.locator("#a textarea").fill(NASTY)
     page.locator("#run-pair").click()
     expect(page.locator("#pair-result .cosine")).to_have_count(2)
     desk.tab("Pairs")

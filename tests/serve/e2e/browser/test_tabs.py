@@ -141,6 +141,6 @@ def test_the_training_of_both_is_shown(visit: Visit) -> None:
     page = visit.page
     visit.tab("Training")
     expect(page.locator("#training svg")).to_have_count(6)
-    expect(page.locator("#training .scores")).to_contain_text("200 steps")
+    expect(page.locator("#training .scores")).to_contain_text("400 steps")
     expect(page.locator("#training table")).to_contain_text("vicreg_modified")
     visit.hold("training")
