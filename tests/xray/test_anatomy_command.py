@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.anatomy import main
-from pipeline.objectives import OBJECTIVES
 from pipeline.xray.catalogue import CATALOGUE
 from tests.tiny import BERT_MINI, ROOT, Refused
 
@@ -76,8 +75,3 @@ def test_the_pages_whole_table_is_what_the_command_prints(
     pytest.importorskip("pytorch_metric_learning", reason="the extra `anatomy` is not installed")
     assert main([]) == 0
     assert capsys.readouterr().out.splitlines() == TABLE
-
-
-@pytest.mark.parametrize("name", [n for n, entry in CATALOGUE.items() if entry.loss in OBJECTIVES])
-def test_ours_are_in_the_catalogue_by_their_own_names(name: str) -> None:
-    assert CATALOGUE[name].loss == name
