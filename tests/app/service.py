@@ -37,29 +37,20 @@ class Service:
         return httpx.Response(200, json={"data": data})
 
     def _similar(self, model: str, body: dict[str, Any]) -> dict[str, Any]:
+        similarities: list[Any]
         if "pairs" in body:
-            pairs = body["pairs"]
-            assert 2 * len(pairs) * len(body["models"]) <= ITEMS
-            similarities: list[Any] = [cosine(model, *pair) for pair in pairs]
-            cut = [
-                f"pairs[{place}][{side}]"
-                for place, pair in enumerate(pairs)
-                for side in (0, 1)
-                if is_long(pair[side])
-            ]
+            pairs: list[list[str]] = body["pairs"]
+            both = [(i, side) for i in range(len(pairs)) for side in (0, 1)]
+            texts = {f"pairs[{i}][{side}]": pairs[i][side] for i, side in both}
+            similarities = [cosine(model, *pair) for pair in pairs]
         else:
-            sides = {name: body[name] for name in ("sources", "targets")}
-            assert sum(map(len, sides.values())) * len(body["models"]) <= ITEMS
+            sides = ("sources", "targets")
+            texts = {f"{side}[{i}]": text for side in sides for i, text in enumerate(body[side])}
             similarities = [
-                [cosine(model, one, other) for other in sides["targets"]]
-                for one in sides["sources"]
+                [cosine(model, one, other) for other in body["targets"]] for one in body["sources"]
             ]
-            cut = [
-                f"{name}[{place}]"
-                for name, texts in sides.items()
-                for place, text in enumerate(texts)
-                if is_long(text)
-            ]
+        assert len(texts) * len(body["models"]) <= ITEMS
+        cut = [place for place, text in texts.items() if is_long(text)]
         return {"model": model, "similarities": similarities, "truncated": cut}
 
     def _found(self, body: dict[str, Any]) -> list[dict[str, Any]]:

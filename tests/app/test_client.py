@@ -1,6 +1,7 @@
 """What the page asks of the service: however many pairs, and answers that are what they seem."""
 
 import json
+from typing import Any
 
 import httpx
 import numpy as np
@@ -98,22 +99,6 @@ def test_both_views_of_a_batch_are_asked_for_and_given() -> None:
     assert found.truncated == ("anchors[1]",)
 
 
-@pytest.mark.parametrize(
-    "embeddings",
-    [
-        None,
-        {"anchor": [[1.0], [2.0]]},
-        {"anchor": [[1.0]], "positive": [[1.0]]},
-        {"anchor": [1.0, 2.0], "positive": [1.0, 2.0]},
-        {"anchor": [[1.0], [None]], "positive": [[1.0], [2.0]]},
-    ],
-)
-def test_views_of_another_shape_are_refused_in_a_sentence(embeddings: object) -> None:
-    answer = httpx.Response(200, json={"embeddings": embeddings, "truncated": []})
-    with pytest.raises(ApiError, match="an answer that this page cannot read"):
-        answering(answer).views("m", ["a", "b"])
-
-
 def test_losses_are_the_objectives_of_others() -> None:
     cards = [{"id": "info_nce", "loss": None}, {"id": "siglip", "loss": "somewhere:loss"}]
     assert answering(httpx.Response(200, json={"data": cards})).losses() == cards[1:]
@@ -123,9 +108,18 @@ def entry(similarities: object, model: str = "m", truncated: object = ()) -> obj
     return {"model": model, "similarities": similarities, "truncated": truncated}
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def in_data(*contents: object) -> list[object]:
+    return [{"data": content} for content in contents]
+
+
+ARGUMENTS: dict[str, Any] = {
+    "pairs": (["m"], [("a", "b")]),
+    "models": (),
+    "search": ("m", "q", ["a"], 1),
+    "views": ("m", ["a", "b"]),
+}
+WRONG: dict[str, list[Any]] = {
+    "pairs": in_data(
         None,
         {},
         "data",
@@ -138,31 +132,32 @@ def entry(similarities: object, model: str = "m", truncated: object = ()) -> obj
         [entry([[0.5]])],
         [entry(["high"])],
         [entry([None])],
+        [entry([float("nan")])],
         [entry([0.5], truncated=["pairs"])],
         [entry([0.5], truncated=[3])],
         [entry([0.5], truncated=None)],
+    ),
+    "models": in_data(None, 3, [3], [{}], [{"id": 3}]),
+    "search": in_data(None, 3, [{}], [{"index": 9, "score": 1}], [{"index": 0}]),
+    "views": [
+        {"embeddings": embeddings, "truncated": []}
+        for embeddings in (
+            None,
+            {"anchor": [[1.0], [2.0]]},
+            {"anchor": [[1.0]], "positive": [[1.0]]},
+            {"anchor": [1.0, 2.0], "positive": [1.0, 2.0]},
+            {"anchor": [[1.0], [None]], "positive": [[1.0], [2.0]]},
+        )
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "content"),
+    [(method, content) for method, contents in WRONG.items() for content in contents],
 )
-def test_an_answer_of_another_shape_is_refused_in_a_sentence(data: object) -> None:
-    service = answering(httpx.Response(200, json={"data": data}))
+def test_an_answer_of_another_shape_is_refused_in_a_sentence(method: str, content: object) -> None:
+    service = answering(httpx.Response(200, content=json.dumps(content)))
     with pytest.raises(ApiError, match="an answer that this page cannot read") as caught:
-        service.pairs(["m"], [("a", "b")])
+        getattr(service, method)(*ARGUMENTS[method])
     assert caught.value.kind == "refused"
-
-
-def test_cosines_that_are_no_numbers_are_refused() -> None:
-    content = b'{"data": [{"model": "m", "similarities": [NaN], "truncated": []}]}'
-    with pytest.raises(ApiError, match="cannot read"):
-        answering(httpx.Response(200, content=content)).pairs(["m"], [("a", "b")])
-
-
-@pytest.mark.parametrize("data", [None, 3, [3], [{}], [{"id": 3}]])
-def test_cards_of_another_shape_are_refused(data: object) -> None:
-    with pytest.raises(ApiError, match="cannot read"):
-        answering(httpx.Response(200, json={"data": data})).models()
-
-
-@pytest.mark.parametrize("data", [None, 3, [{}], [{"index": 9, "score": 1}], [{"index": 0}]])
-def test_results_of_another_shape_are_refused(data: object) -> None:
-    with pytest.raises(ApiError, match="cannot read"):
-        answering(httpx.Response(200, json={"data": data})).search("m", "q", ["a"], 1)

@@ -12,6 +12,7 @@ DOWN = (
     f"The service at {URL} does not answer. Start it with `make serve`; this page goes on by "
     "itself when it is there."
 )
+SLOW = f"The service at {URL} gave no answer within 60 seconds; try again, or with fewer texts."
 
 
 @pytest.fixture(autouse=True)
@@ -38,27 +39,25 @@ def raising(error: Exception) -> Client:
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "kind", "message"),
     [
-        httpx.ConnectError(""),
-        httpx.ConnectTimeout(""),
-        httpx.ReadError(""),
-        httpx.RemoteProtocolError(""),
+        (httpx.ConnectError(""), "down", DOWN),
+        (httpx.ConnectTimeout(""), "down", DOWN),
+        (httpx.ReadError(""), "down", DOWN),
+        (httpx.RemoteProtocolError(""), "down", DOWN),
+        (httpx.ReadTimeout(""), "busy", SLOW),
     ],
+    ids=repr,
 )
-def test_a_service_that_is_not_there_is_down(error: Exception) -> None:
+def test_a_service_that_is_not_there_is_down_and_one_that_takes_too_long_busy(
+    error: Exception, kind: str, message: str
+) -> None:
     found = failure(raising(error))
-    assert (found.message, found.kind) == (DOWN, "down")
+    assert (found.message, found.kind) == (message, kind)
 
 
 def test_nothing_listens_at_a_closed_port() -> None:
     assert failure(Client("http://127.0.0.1:9")).kind == "down"
-
-
-def test_a_service_that_takes_too_long_is_busy() -> None:
-    found = failure(raising(httpx.ReadTimeout("")))
-    assert found.kind == "busy"
-    assert "no answer within 60 seconds; try again, or with fewer texts" in found.message
 
 
 @pytest.mark.parametrize(

@@ -5,33 +5,25 @@ import pytest
 from app.page import default_pair
 
 REFERENCE = ["vicreg-reference", "vicreg_modified-reference"]
-
-
-def test_where_nothing_was_trained_it_opens_with_the_two_of_the_repository() -> None:
-    assert default_pair(REFERENCE) == ("vicreg-reference", "vicreg_modified-reference")
+TRAINED = ["vicreg-42", "vicreg_modified-42"]
 
 
 @pytest.mark.parametrize(
-    "ids",
+    ("ids", "pair"),
     [
-        ["info_nce-42", "vicreg-42", "vicreg_modified-42", *REFERENCE],
-        [*REFERENCE, "info_nce-42", "vicreg_modified-42", "vicreg-42"],
+        pytest.param(REFERENCE, REFERENCE, id="the repository's where nothing was trained"),
+        pytest.param(["info_nce-42", *TRAINED, *REFERENCE], TRAINED, id="the visitor's first"),
+        pytest.param([*REFERENCE, "mpt-42", *TRAINED[::-1]], TRAINED, id="wherever it is listed"),
+        pytest.param(
+            ["vicreg-42", "vicreg_modified-43", *REFERENCE], REFERENCE, id="never of two seeds"
+        ),
+        pytest.param(["vicreg-41", *TRAINED, *REFERENCE], TRAINED, id="of the seed that both have"),
+        pytest.param(["mpt-42", "vicreg-42", *REFERENCE], REFERENCE, id="never half of one"),
+        pytest.param(
+            ["mpt-42", "minilm", "vicreg-42"], ["mpt-42", "vicreg-42"], id="else the first and last"
+        ),
+        pytest.param(["minilm"], ["minilm", "minilm"], id="an only one twice"),
     ],
 )
-def test_a_pair_that_the_visitor_trained_comes_first_wherever_it_is_listed(ids: list[str]) -> None:
-    assert default_pair(ids) == ("vicreg-42", "vicreg_modified-42")
-
-
-def test_a_pair_is_of_one_seed() -> None:
-    trained = ["vicreg-42", "vicreg_modified-43"]
-    assert default_pair([*trained, *REFERENCE]) == tuple(REFERENCE)
-    assert default_pair([*trained, "vicreg-43"]) == ("vicreg-43", "vicreg_modified-43")
-
-
-def test_one_half_of_a_pair_is_not_shown_with_the_half_of_the_repository() -> None:
-    assert default_pair(["info_nce-42", "vicreg-42", *REFERENCE]) == tuple(REFERENCE)
-
-
-def test_without_any_pair_it_opens_with_the_first_and_the_last() -> None:
-    assert default_pair(["info_nce-42", "minilm", "vicreg-42"]) == ("info_nce-42", "vicreg-42")
-    assert default_pair(["minilm"]) == ("minilm", "minilm")
+def test_it_opens_with_a_pair_of_one_seed(ids: list[str], pair: list[str]) -> None:
+    assert default_pair(ids) == tuple(pair)

@@ -132,6 +132,7 @@ def test_a_row_is_numbered_by_the_line_it_begins_on() -> None:
 def test_every_bad_row_is_named() -> None:
     text = (
         "a\tb\t1\nalone\n\td\t2\ne\t \t3\nf\tg\thigh\nh\ti\nj\tk\tnan\nl\0\tm\t4\nn\to\t5\np\tq\t1"
+        "\nr\t\ud800\t2"
     )
     table = read_pairs(text)
     assert [(row.number, row.gold) for row in table.rows] == [(1, 1), (9, 5), (10, 1)]
@@ -144,15 +145,12 @@ def test_every_bad_row_is_named() -> None:
         "line 6: expected a number as its grade, got nothing",
         "line 7: expected a number as its grade, got 'nan'",
         "line 8: the first sentence has a NUL character",
+        "line 11: the second sentence",
     ]
     assert len(table.problems) == len(starts)
     for problem, start in zip(table.problems, starts, strict=True):
         assert problem.startswith(start)
         assert problem.endswith(".")
-
-
-def test_half_a_character_is_a_problem_of_its_row() -> None:
-    assert read_pairs("a\tb\nc\t\ud800\n").problems[0].startswith("line 2: the second sentence")
 
 
 @pytest.mark.parametrize("content", ["", b"", "\n \n", "\t\t\n", "\ufeff", "sentence1,sentence2\n"])

@@ -68,11 +68,8 @@ def test_a_failure_empties_what_an_earlier_call_left() -> None:
         ("info_nce", "InfoNCE, seed 42"),
         ("vicreg_dissipation_weight", "VICReg, dissipation weight, seed 42"),
         ("another", "another, seed 42"),
+        (None, "x"),
     ],
 )
-def test_an_encoder_is_told_in_words(objective: str, words: str) -> None:
+def test_an_encoder_is_told_in_words_or_by_its_id(objective: str | None, words: str) -> None:
     assert in_words({"id": "x", "objective": objective, "seed": 42}) == words
-
-
-def test_an_encoder_of_unknown_training_is_told_by_its_id() -> None:
-    assert in_words({"id": "minilm", "objective": None}) == "minilm"

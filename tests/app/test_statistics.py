@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from app.statistics import Correlation, correlations, difference, percentiles
+from app.statistics import correlations, difference, percentiles
 from tests.app.properties import PROPERTY
 
 CLOSE = 1e-9
@@ -30,11 +30,6 @@ def varies(*some: Any) -> bool:
 
 def percentile_of(cosine: float, quantiles: list[float]) -> float:
     return float(percentiles([cosine], quantiles)[0])
-
-
-def test_without_quantiles_the_cosines_are_their_own_measure() -> None:
-    assert percentiles([0.9, 0.1, 0.5], None).tolist() == [100, 0, 50]
-    assert percentiles([0.3], None).tolist() == [50]
 
 
 @PROPERTY
@@ -87,17 +82,6 @@ def test_an_interval_is_of_correlations(some: list[Any]) -> None:
             assert -1 <= found.low <= found.high <= 1
 
 
-def test_an_interval_is_narrower_with_more_pairs_and_holds_the_value() -> None:
-    random = np.random.default_rng(1)
-    widths = []
-    for count in (50, 500, 2000):
-        gold = random.uniform(0, 5, count)
-        spearman, _ = correlations(gold + random.normal(size=count), gold)
-        assert spearman.low < spearman.value < spearman.high
-        widths.append(spearman.high - spearman.low)
-    assert widths == sorted(widths, reverse=True)
-
-
 @pytest.mark.parametrize(
     ("scores", "gold"),
     [
@@ -120,13 +104,6 @@ def test_sides_of_different_lengths_are_refused() -> None:
         correlations(np.arange(3.0), np.arange(4.0))
 
 
-def test_the_same_seed_gives_the_same_interval() -> None:
-    random = np.random.default_rng(2)
-    a, gold = random.normal(size=(2, 100))
-    assert correlations(a, gold, seed=3) == correlations(a, gold, seed=3)
-    assert correlations(a, gold, seed=3) != correlations(a, gold, seed=4)
-
-
 def test_two_thousand_pairs_of_two_encoders_take_little_time_and_memory() -> None:
     """Bounds are generous: others work on the machine as well."""
     random = np.random.default_rng(4)
@@ -138,7 +115,7 @@ def test_two_thousand_pairs_of_two_encoders_take_little_time_and_memory() -> Non
     assert time.process_time() - start < 5
     assert tracemalloc.get_traced_memory()[1] < 200e6
     tracemalloc.stop()
-    assert all(isinstance(one, Correlation) for pair in found for one in pair)
+    assert all(one.low < one.value < one.high < one.low + 0.1 for pair in found for one in pair)
 
 
 quantiles = st.lists(st.floats(-1, 1, width=32), min_size=101, max_size=101).map(sorted)
@@ -160,11 +137,19 @@ def test_percentiles_are_the_same_from_above(some: list[float], one: float) -> N
     assert percentile_of(one, some) == pytest.approx(100 - percentile_of(-one, turned), abs=1e-6)
 
 
-def test_percentiles_of_even_cosines_are_their_places() -> None:
-    even = np.linspace(0, 1, 101).tolist()
-    found = [percentile_of(cosine, even) for cosine in (-1, 0, 0.25, 0.555, 1, 2)]
-    assert found == pytest.approx([0, 0, 25, 55.5, 100, 100])
+EVEN = np.linspace(0, 1, 101).tolist()
 
 
-def test_of_equal_cosines_half_is_below() -> None:
-    assert [percentile_of(cosine, [0.5] * 101) for cosine in (0.4, 0.5, 0.6)] == [0, 50, 100]
+@pytest.mark.parametrize(
+    ("quantiles", "cosines", "percents"),
+    [
+        pytest.param(EVEN, [-1, 0, 0.25, 0.555, 1, 2], [0, 0, 25, 55.5, 100, 100], id="places"),
+        pytest.param([0.5] * 101, [0.4, 0.5, 0.6], [0, 50, 100], id="half of equal ones is below"),
+        pytest.param(None, [0.9, 0.1, 0.5], [100, 0, 50], id="by themselves"),
+        pytest.param(None, [0.3], [50], id="alone"),
+    ],
+)
+def test_percentiles_by_hand(
+    quantiles: list[float] | None, cosines: list[float], percents: list[float]
+) -> None:
+    assert percentiles(cosines, quantiles).tolist() == pytest.approx(percents)
