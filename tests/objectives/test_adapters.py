@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.adapters import CALLS, adapted, library_version, named
 from pipeline.objectives.anatomy import anatomy
@@ -26,15 +25,19 @@ def assert_is_info_nce(loss: Any, temperature: float) -> None:
     torch.testing.assert_close(theirs.pull, stated.pull, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["", "Cached"])
-def test_multiple_negatives_ranking_is_info_nce_with_or_without_a_cache(name: str) -> None:
-    pytest.importorskip("sentence_transformers", reason=ABSENT)
-    loss = named(f"{SENTENCE}{name}MultipleNegativesRankingLoss", {"scale": 20.0})
-    views = make_views()
-    ours = anatomy(OBJECTIVES["info_nce"](temperature=0.05).loss, *views)
-    theirs = anatomy(loss, *views)
-    torch.testing.assert_close(theirs.other, ours.other, rtol=1e-6, atol=1e-9)
-    torch.testing.assert_close(theirs.pull, ours.pull, rtol=1e-6, atol=1e-9)
+@pytest.mark.parametrize(
+    ("loss", "values", "temperature"),
+    [
+        (f"{SENTENCE}MultipleNegativesRankingLoss", {"scale": 20.0}, 0.05),
+        (f"{SENTENCE}CachedMultipleNegativesRankingLoss", {"scale": 20.0}, 0.05),
+        (f"{METRIC}NPairsLoss", {}, 1.0),
+    ],
+)
+def test_what_is_info_nce_by_another_name_has_its_value_and_gradient(
+    loss: str, values: dict[str, float], temperature: float
+) -> None:
+    pytest.importorskip(loss.partition(".")[0], reason=ABSENT)
+    assert_is_info_nce(named(loss, values), temperature)
 
 
 def test_a_loss_that_holds_a_model_gets_the_embeddings_past_it() -> None:
@@ -45,11 +48,6 @@ def test_a_loss_that_holds_a_model_gets_the_embeddings_past_it() -> None:
             raise AssertionError
 
     assert_is_info_nce(adapted(theirs.MultipleNegativesRankingLoss(Unused())), 0.05)
-
-
-def test_n_pairs_of_two_classes_members_is_info_nce_at_temperature_one() -> None:
-    pytest.importorskip("pytorch_metric_learning", reason=ABSENT)
-    assert_is_info_nce(named(f"{METRIC}NPairsLoss", {}), 1.0)
 
 
 def test_triplets_and_pairs_are_all_there_are() -> None:
@@ -114,15 +112,7 @@ def test_what_is_of_no_library_takes_the_two_views() -> None:
     assert adapted(mine) is mine
 
 
-def test_what_a_loss_does_not_take_is_told() -> None:
-    pytest.importorskip("sentence_transformers", reason=ABSENT)
-    with pytest.raises(InputError, match=r"does not take \{'scal': 2\} \(.*'scal'"):
-        named(f"{SENTENCE}MultipleNegativesRankingLoss", {"scal": 2})
-
-
 def test_only_what_was_installed_has_a_version() -> None:
-    assert library_version("torch.nn:Module") == {"torch": torch.__version__.partition("+")[0]} or (
-        library_version("torch.nn:Module") == {"torch": torch.__version__}
-    )
+    assert torch.__version__.startswith(library_version("torch.nn:Module")["torch"])
     assert library_version("info_nce") == {}
     assert library_version("nowhere:Loss") == {}

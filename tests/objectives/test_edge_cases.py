@@ -64,6 +64,7 @@ def check_finite(objective: Objective, anchor: Tensor, positive: Tensor) -> None
     shapes = [(count,), (count, count), (count,), (count,)]
     assert [tuple(piece.shape) for piece in components] == shapes
     assert all(piece.isfinite().all() for piece in components[:3])
+    assert objective.anchor_gradient(anchor, positive).isfinite().all()
     pushed = components.weight.sum(dim=1) != 0
     assert components.ratio[pushed].isfinite().all()
     assert (components.weight.diagonal() == 0).all()
@@ -124,7 +125,7 @@ BAD_VIEWS = {
 def test_views_of_a_wrong_shape_are_refused(name: str, case: str) -> None:
     first, second, message = BAD_VIEWS[case]
     objective = OBJECTIVES[name]()
-    for use in (objective, objective.components):
+    for use in (objective, objective.components, objective.anchor_gradient):
         with pytest.raises(ValueError, match=message):
             use(torch.ones(first), torch.ones(second))
 

@@ -11,7 +11,7 @@ from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.foreign import repaired
 from pipeline.objectives.sigmoid import sigmoid_loss
 from pipeline.objectives.triad_loss import TriadLoss
-from tests.tiny import corpus, write_bert
+from tests.tiny import corpus
 
 theirs: Any = pytest.importorskip(
     "sentence_transformers", reason="the extra `anatomy` is not installed"
@@ -22,11 +22,6 @@ OURS = {
     "vicreg_modified": OBJECTIVES["vicreg_modified"](),
     "repaired": repaired(sigmoid_loss),
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_bert(tmp_path_factory.mktemp("tiny"))
 
 
 def encoder(folder: Path, dropout: float) -> Any:
@@ -43,8 +38,8 @@ def gradients(model: nn.Module) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_its_gradients_are_the_objectives(folder: Path, name: str) -> None:
-    model = encoder(folder, dropout=0.0).train()
+def test_its_gradients_are_the_objectives(tiny_bert: Path, name: str) -> None:
+    model = encoder(tiny_bert, dropout=0.0).train()
     columns = [corpus()[:8], corpus()[8:16]]
     features = [model.preprocess(sentences) for sentences in columns]
     torch.autograd.backward(TriadLoss(model, OURS[name])(features, torch.zeros(8)))
@@ -59,11 +54,11 @@ def test_its_gradients_are_the_objectives(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", OURS)
 def test_their_trainer_lowers_the_loss_with_dropout_as_the_only_difference(
-    folder: Path, tmp_path: Path, name: str
+    tiny_bert: Path, tmp_path: Path, name: str
 ) -> None:
     """Twelve steps on 64 sentences, each of which is its own positive."""
     torch.manual_seed(0)
-    model = encoder(folder, dropout=0.1)
+    model = encoder(tiny_bert, dropout=0.1)
     before = {key: value.clone() for key, value in model.state_dict().items()}
     sentences = corpus()[:64]
     loss = TriadLoss(model, OURS[name])
@@ -93,8 +88,8 @@ def test_their_trainer_lowers_the_loss_with_dropout_as_the_only_difference(
         assert losses[-1] < losses[0]
 
 
-def test_rows_of_another_number_of_columns_are_refused(folder: Path) -> None:
-    model = encoder(folder, dropout=0.0)
+def test_rows_of_another_number_of_columns_are_refused(tiny_bert: Path) -> None:
+    model = encoder(tiny_bert, dropout=0.0)
     features = [model.preprocess(["a", "b"])]
     for count in (1, 3):
         with pytest.raises(
