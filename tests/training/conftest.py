@@ -1,14 +1,8 @@
 """Prepared tiny backbones, and a finished run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 from tests.training.lab import Lab, make_lab
 

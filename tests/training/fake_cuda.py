@@ -162,15 +162,6 @@ def selects(outcome: Outcome) -> None:
     outcome.anchor[outcome.anchor > 0]
 
 
-def one_graph(backbone: Path, pooling: str) -> None:
-    """Forward without a break, which would be a launch of its own."""
-    trained = network(backbone, pooling)
-    graph = torch.compile(trained.whole_batch, fullgraph=True, backend="eager", dynamic=False)
-    with FAKE:
-        ids = torch.ones(4, 8, dtype=torch.int64, device=GPU)
-        graph(ids, torch.ones_like(ids))
-
-
 def cases(backbone: Path) -> dict[str, Callable[[], None]]:
     """By name; those of `mistakes` must fail."""
     take = partial(take_steps, backbone)
@@ -181,7 +172,6 @@ def cases(backbone: Path) -> dict[str, Callable[[], None]]:
         steps[f"pooling {pooling}"] = partial(take, pooling)
         steps[f"pooling {pooling}, in parts"] = partial(take, pooling, chunk_size=CHUNK)
         steps[f"pooling {pooling}, packed"] = partial(take, pooling, packed=True)
-        steps[f"pooling {pooling}, one graph"] = partial(one_graph, backbone, pooling)
     steps["packed, in parts"] = partial(take, packed=True, chunk_size=CHUNK)
     steps["captured"] = partial(take, capture=True)
     steps["captured, packed"] = partial(take, capture=True, packed=True)

@@ -1,42 +1,44 @@
 """A tiny backbone, its prepared sample, and training runs of a few steps on them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
 from safetensors.torch import load_file
+from torch import Tensor
 
 from pipeline.config import load as config
+from pipeline.config.schema import Params
 from pipeline.senteval.graded_pairs import read_dev
 from pipeline.senteval.readers import Pairs
 from pipeline.train import main, train
+from pipeline.training.checkpoint import Progress
 from pipeline.training.dev import DevSet
+from pipeline.training.display import Report, silent
 from pipeline.training.identity import identify
 from pipeline.training.places import Places
-from tests.tiny import (
-    SAMPLE,
-    contents,
-    prepare_sample,
-    write_params,
-)
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-    import torch
-
-    from pipeline.config.schema import Params
-    from pipeline.training.checkpoint import Progress
-    from pipeline.training.display import Report
+from tests.tiny import SAMPLE, contents, prepare_sample, write_params
 
 Changes = Mapping[str, Any] | None
 
 STEPS, EVERY = 6, 2  # of tests/tiny.py's settings
+
+
+class Interrupted:
+    """A report that stops the run at a step, if any, and remembers where calls began."""
+
+    def __init__(self, at: int | None = None) -> None:
+        self.at = at
+        self.steps: list[int] = []
+
+    def __call__(self, step: int, *_: object) -> None:
+        self.steps.append(step)
+        if step == self.at:
+            raise KeyboardInterrupt
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,26 @@ class Lab:
         folder: Path,
         name: str = "info_nce",
         seed: int = 1,
-        report: Report = lambda step, steps, row: None,
+        report: Report = silent,
         changes: Changes = None,
     ) -> Progress:
         identity = identify(self.params(folder, changes), name, seed, self.prepared)
         return train(identity, dev_set(), self.places(folder), report)
+
+    def interrupt(
+        self, folder: Path, at: int, name: str = "info_nce", changes: Changes = None
+    ) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            self.train(folder, name, report=Interrupted(at), changes=changes)
 
     def main(
         self, folder: Path, name: str = "info_nce", seed: int = 1, changes: Changes = None
     ) -> int:
         return main(self.arguments(folder, name, seed, changes))
 
-    def arguments(self, folder: Path, name: str, seed: int, changes: Changes = None) -> list[str]:
+    def arguments(
+        self, folder: Path, name: str = "info_nce", seed: int = 1, changes: Changes = None
+    ) -> list[str]:
         places = self.places(folder)
         paths = {
             "params": self.params_file(folder, changes),
@@ -120,7 +130,7 @@ def rows(folder: Path, table: str = "curve.csv") -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def weights(folder: Path) -> dict[str, torch.Tensor]:
+def weights(folder: Path) -> dict[str, Tensor]:
     return load_file(folder / "model.safetensors")
 
 

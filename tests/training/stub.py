@@ -4,8 +4,8 @@ As a program under torchrun it takes each case's steps and writes what they left
 `torchrun --nproc-per-node 2 -m tests.training.stub FILE`.
 """
 
-from __future__ import annotations
-
+import os
+import subprocess
 import sys
 from itertools import product
 from pathlib import Path
@@ -18,7 +18,7 @@ from pipeline.config.schema import TrainParams
 from pipeline.objectives import OBJECTIVES
 from pipeline.training.processes import ALONE, Processes, joining
 from pipeline.training.step import Step
-from tests.tiny import SETTINGS
+from tests.tiny import ROOT, SETTINGS
 
 STEPS, SENTENCES, LENGTH, WORDS, WIDTH = 5, 8, 6, 30, 5
 # Sentences a pass of gradient caching; None is without.
@@ -80,6 +80,20 @@ def take_steps(name: str, chunk: int | None, processes: Processes = ALONE) -> Le
         assert parameter.grad is not None
         left[f"gradient of {key}"] = parameter.grad
     return left | {"loss": outcome.loss, "anchor": outcome.anchor, "positive": outcome.positive}
+
+
+def torchrun(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Start two processes as users do, of one thread each, which hear this machine only."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    return subprocess.run(
+        [sys.executable, *launcher, *arguments],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 def main() -> None:

@@ -1,13 +1,14 @@
 """Captured steps are the steps that they stand for, as far as a machine without a GPU can tell."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from pipeline.machine.errors import InputError
 from pipeline.training import step as step_module
@@ -15,16 +16,8 @@ from pipeline.training.captured import CapturedStep, check_captures
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Outcome
 from tests.tiny import WIDTH
-from tests.training.lab import Lab, record, rows
+from tests.training.lab import STEPS, Interrupted, Lab, record, rows
 from tests.training.stub import train_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from torch import Tensor
-
-    from pipeline.training.display import Report
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
@@ -98,23 +91,14 @@ def test_what_does_not_suit_is_refused(
         check_captures(settings, device, replace(ALONE, count=count))
 
 
-def test_a_run_on_a_cpu_is_refused_before_it_begins(lab: Lab, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"train\.capture: true"):
-        lab.train(tmp_path, changes={"train.capture": True})
-
-
 @pytest.mark.usefixtures("capturing")
-def test_a_checkpoint_of_ordinary_steps_is_not_resumed(lab: Lab, tmp_path: Path) -> None:
+def test_a_checkpoint_of_ordinary_steps_is_not_resumed(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its optimizer's state is another one."""
-
-    def interrupt_after(last: int) -> Report:
-        def report(step: int, *_: object) -> None:
-            if step == last:
-                raise KeyboardInterrupt
-
-        return report
-
-    with pytest.raises(KeyboardInterrupt):
-        lab.train(tmp_path, report=interrupt_after(2))
-    with pytest.raises(KeyboardInterrupt):
-        lab.train(tmp_path, report=interrupt_after(0), changes={"train.capture": True})
+    monkeypatch.setattr("pipeline.training.checkpoint.INTERVAL", 0)
+    lab.interrupt(tmp_path, 4)
+    assert (tmp_path / "checkpoints/last.pt").is_file()
+    report = Interrupted()
+    lab.train(tmp_path, report=report, changes={"train.capture": True})
+    assert report.steps == list(range(STEPS + 1))

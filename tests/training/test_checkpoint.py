@@ -1,31 +1,25 @@
-"""Checkpoints: whole or not there, of this run or not used, damaged ones said so."""
-
-from __future__ import annotations
+"""Checkpoints: whole or not there, damaged ones said so."""
 
 import errno
+from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.optim import Optimizer
 
 from pipeline.machine.device import random_state
 from pipeline.machine.errors import InputError, WriteError
 from pipeline.machine.files import write_atomically
 from pipeline.training import checkpoint
-from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
+from pipeline.training.checkpoint import Checkpoints, Progress
 from tests.tiny import contents
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from torch.optim import Optimizer
-
-CPU = torch.device("cpu")
-Run = tuple[nn.Module, "Optimizer"]
+RANDOM = [random_state(torch.device("cpu"))]
+Run = tuple[nn.Module, Optimizer]
 
 
 def start(seed: int = 0) -> Run:
@@ -54,12 +48,10 @@ def saved(folder: Path) -> Checkpoints:
     """Of a run whose best step was its first, and which took one more."""
     network, optimizer = start()
     go_on(network, optimizer, 1)
-    progress = Progress(step=1)
-    progress.add(row(1, 50.0))
     with Checkpoints(folder, "a key") as checkpoints:
         checkpoints.keep_best(network)
         go_on(network, optimizer, 1)
-        checkpoints.save(progress, network, optimizer, [random_state(CPU)])
+        checkpoints.save(Progress(step=2), network, optimizer, RANDOM)
     return checkpoints
 
 
@@ -75,8 +67,8 @@ def test_the_first_of_equal_scores_is_the_best() -> None:
 
 def test_the_best_weights_come_back_with_the_last_state(tmp_path: Path) -> None:
     saved(tmp_path)
-    best, _ = start()
-    go_on(best, torch.optim.AdamW(best.parameters(), lr=0.1), 1)
+    best, optimizer = start()
+    go_on(best, optimizer, 1)
     checkpoints, network = Checkpoints(tmp_path, "a key"), start(seed=1)[0]
     state = checkpoints.last()
     assert state is not None
@@ -84,12 +76,6 @@ def test_the_best_weights_come_back_with_the_last_state(tmp_path: Path) -> None:
     for name, tensor in best.state_dict().items():
         assert torch.equal(network.state_dict()[name], tensor)
         assert not torch.equal(state["network"][name], tensor)
-
-
-def test_a_checkpoint_of_another_run_is_not_used(tmp_path: Path) -> None:
-    saved(tmp_path)
-    last = Checkpoints(tmp_path, "another key").last()
-    assert resume(last, *start(), rank=0) == Progress()
 
 
 def test_a_checkpoint_holds_the_moment_when_it_was_asked_for(
@@ -110,7 +96,7 @@ def test_a_checkpoint_holds_the_moment_when_it_was_asked_for(
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     with Checkpoints(tmp_path, "a key") as checkpoints:
         checkpoints.keep_best(network)
-        checkpoints.save(progress, network, optimizer, [random_state(CPU)])
+        checkpoints.save(progress, network, optimizer, RANDOM)
         go_on(network, optimizer, 2)
         progress.step = 3
         progress.add(row(3, 60.0))
@@ -134,13 +120,19 @@ def test_there_is_none_within_a_minute_of_the_last(
     with Checkpoints(tmp_path, "a key") as checkpoints:
         checkpoints.keep_best(network)
         for now in (1059.0, 1061.0, 1120.0, 1122.0):
-            progress = Progress(step=int(now))
-            checkpoints.save(progress, network, optimizer, [random_state(CPU)])
+            checkpoints.save(Progress(step=int(now)), network, optimizer, RANDOM)
             if now == 1059.0:
                 assert checkpoints.last() is None
     state = checkpoints.last()
     assert state is not None
     assert state["progress"]["step"] == 1122
+
+
+def refuses(folder: Path, content: bytes) -> None:
+    (folder / "last.pt").write_bytes(content)
+    sentence = rf"last\.pt: damaged \(\w+\); delete {folder} to start the run anew"
+    with pytest.raises(InputError, match=sentence):
+        Checkpoints(folder, "a key").last()
 
 
 @settings(
@@ -150,32 +142,19 @@ def test_there_is_none_within_a_minute_of_the_last(
 def test_a_torn_file_is_named_with_what_to_delete(
     tmp_path: Path, share: float, rest: bytes
 ) -> None:
-    content = whole(tmp_path)
-    (tmp_path / "last.pt").write_bytes(content[: int(share * len(content))] + rest)
-    refuses(tmp_path)
+    saved(tmp_path)
+    content = (tmp_path / "last.pt").read_bytes()
+    refuses(tmp_path, content[: int(share * len(content))] + rest)
 
 
 def test_what_is_no_checkpoint_is_named_with_what_to_delete(tmp_path: Path) -> None:
-    content = whole(tmp_path)
+    saved(tmp_path)
+    content = (tmp_path / "last.pt").read_bytes()
     middle = len(content) // 2
     zeroed = content[:middle] + bytes(200) + content[middle + 200 :]  # as after a power failure
-    for other in (b"", b"text", zeroed):
-        (tmp_path / "last.pt").write_bytes(other)
-        refuses(tmp_path)
-    torch.save([1, 2], tmp_path / "last.pt")
-    refuses(tmp_path)
-
-
-def whole(folder: Path) -> bytes:
-    """A whole checkpoint's bytes."""
-    saved(folder)
-    return (folder / "last.pt").read_bytes()
-
-
-def refuses(folder: Path) -> None:
-    sentence = rf"last\.pt: damaged \(\w+\); delete {folder} to start the run anew"
-    with pytest.raises(InputError, match=sentence):
-        Checkpoints(folder, "a key").last()
+    torch.save([1, 2], tmp_path / "list.pt")
+    for other in (b"", b"text", zeroed, (tmp_path / "list.pt").read_bytes()):
+        refuses(tmp_path, other)
 
 
 def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
@@ -184,11 +163,8 @@ def test_removing_leaves_what_others_put_there(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "folder").mkdir()
     checkpoints.remove()
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "thesis.txt",
-        "other.unfinished",
-        "folder",
-    }
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"thesis.txt", "other.unfinished", "folder"}
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(
@@ -205,13 +181,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_old_file(
     network, optimizer = start()
     with Checkpoints(tmp_path / "run", "a key") as checkpoints:
         checkpoints.keep_best(network)
-        checkpoints.save(Progress(step=2), network, optimizer, [random_state(CPU)])
+        checkpoints.save(Progress(step=2), network, optimizer, RANDOM)
         with pytest.raises(WriteError, match=r"last\.pt: the disk is full \(0\.0 MB are needed\)"):
-            checkpoints.save(Progress(step=3), network, optimizer, [random_state(CPU)])
+            checkpoints.save(Progress(step=3), network, optimizer, RANDOM)
     assert contents(tmp_path) == before
-
-
-def test_a_key_depends_on_every_value_and_not_on_their_order() -> None:
-    key = run_key({"a": 1, "b": {"c": 0.1}})
-    assert key == run_key({"b": {"c": 0.1}, "a": 1})
-    assert len({key, run_key({"a": 1, "b": {"c": 0.2}}), run_key({"a": 2, "b": {"c": 0.1}})}) == 3

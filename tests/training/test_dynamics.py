@@ -33,10 +33,11 @@ def test_three_orthogonal_sentences_with_equal_views() -> None:
     )
 
 
-def test_closed_anchors_count_for_dissipation_only() -> None:
+def test_closed_anchors_count_for_dissipation_only_and_all_pairs_for_the_geometry() -> None:
     """Margin 0.5: sentence 1 is closed, sentence 2 open.
 
-    Alignment: (|h1 - p1|^2 + 0) / 2 = (2 - 2 * 0.6) / 2; negative cosine: (0 + 0.8) / 2.
+    Alignment: (|h1 - p1|^2 + 0) / 2 = (2 - 2 * 0.6) / 2; negative cosine: (0 + 0.8) / 2. Angles are
+    in radians: positives arccos 0.6 and 0; negatives pi/2 and arccos 0.8.
     """
     numbers = named(dynamics(OBJECTIVES["mpt"](margin=0.5), ANCHOR, POSITIVE))
     assert numbers["dissipation"] == 0.5
@@ -44,11 +45,6 @@ def test_closed_anchors_count_for_dissipation_only() -> None:
     assert numbers["alignment"] == pytest.approx(0.4)
     assert numbers["positive_cosine"] == pytest.approx(0.8)
     assert numbers["negative_cosine"] == pytest.approx(0.4)
-
-
-def test_angles_are_in_radians_and_spread_over_the_pairs_of_the_batch() -> None:
-    """Positives arccos 0.6 and 0; negatives pi/2 and arccos 0.8."""
-    numbers = named(dynamics(OBJECTIVES["mpt"](margin=0.5), ANCHOR, POSITIVE))
     assert numbers["positive_angle"] == pytest.approx(math.acos(0.6) / 2)
     assert numbers["positive_angle_deviation"] == pytest.approx(math.acos(0.6) / 2)
     assert numbers["negative_angle"] == pytest.approx((math.pi / 2 + math.acos(0.8)) / 2)

@@ -1,7 +1,5 @@
 """A step on a GPU mixes no devices and waits for nothing, as far as fake tensors can tell."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

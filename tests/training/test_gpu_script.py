@@ -1,19 +1,15 @@
 """The ten-minute script for a GPU runs whole where there is none, and a part loses only itself."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.tiny import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.verify
 RATE = 0.1  # of dropout

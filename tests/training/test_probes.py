@@ -1,21 +1,17 @@
 """A run can record what it does to chosen sentences."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.train import main, train
+from pipeline.training.display import silent
 from pipeline.training.identity import identify
 from tests.training.lab import Lab, dev_set, record, rows, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SENTENCES = ["A dog runs on the sand.", "The dog is running on sand.", "Two trains."]
 
@@ -26,7 +22,7 @@ def recorded(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sentences.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     identity = identify(lab.params(folder / "run"), "info_nce", 1, lab.prepared)
     places = replace(lab.places(folder / "run"), probes=folder)
-    train(identity, dev_set(), places, lambda step, steps, row: None)
+    train(identity, dev_set(), places, silent)
     return folder
 
 
@@ -67,6 +63,6 @@ def test_sentences_that_cannot_be_read_are_one_sentence(
 ) -> None:
     if content is not None:
         (tmp_path / "sentences.txt").write_bytes(content)
-    arguments = lab.arguments(tmp_path / "run", "info_nce", 1)
+    arguments = lab.arguments(tmp_path / "run")
     assert main([*arguments, "--probes", str(tmp_path)]) == 1
     assert re.search(sentence, capfd.readouterr().err)

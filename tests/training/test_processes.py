@@ -1,7 +1,5 @@
 """Two processes train as one does with the joined batch; what one alone must do, only one does."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 
@@ -11,8 +9,7 @@ import torch
 
 from pipeline.machine.errors import InputError, OtherProcessError
 from pipeline.training.processes import ALONE, Processes, joining
-from tests.training.stub import CASES, Left, take_steps
-from tests.training.torchrun import torchrun
+from tests.training.stub import CASES, Left, take_steps, torchrun
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +22,13 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> list[dict[Any, Left]]:
     return everyone
 
 
-class TestTwo:
-    @pytest.mark.parametrize(("name", "chunk"), CASES)
-    def test_gradients_and_weights_are_those_of_one_process_with_the_joined_batch(
-        self, two: list[dict[Any, Left]], name: str, chunk: int | None
-    ) -> None:
-        expected = take_steps(name, None)
-        for left in two:
-            torch.testing.assert_close(left[name, chunk], expected, rtol=1e-6, atol=1e-9)
+@pytest.mark.parametrize(("name", "chunk"), CASES)
+def test_gradients_and_weights_are_those_of_one_process_with_the_joined_batch(
+    two: list[dict[Any, Left]], name: str, chunk: int | None
+) -> None:
+    expected = take_steps(name, None)
+    for left in two:
+        torch.testing.assert_close(left[name, chunk], expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

@@ -1,6 +1,4 @@
-"""A step trains, and nothing in it or in what is kept of it waits for the device."""
-
-from __future__ import annotations
+"""Nothing in a step or in what is kept of it waits for the device."""
 
 import pytest
 import torch
@@ -12,14 +10,12 @@ from pipeline.training.step import Step
 from tests.training.stub import CASES, Stub, batch, train_settings
 from tests.training.waiting import WaitedError, nothing_waits
 
-CPU = torch.device("cpu")
-
 
 @pytest.mark.parametrize(("name", "chunk"), CASES)
 def test_nothing_waits_for_the_device(name: str, chunk: int | None) -> None:
     objective, settings = OBJECTIVES[name](), train_settings(chunk_size=chunk)
     step = Step(Stub(), objective, settings, ALONE)  # type: ignore[arg-type]
-    monitor = Monitor(objective, settings, 4, CPU)
+    monitor = Monitor(objective, settings, 4, torch.device("cpu"))
     batches = [batch(number, ALONE) for number in range(4)]
     with nothing_waits():
         for number, (ids, mask) in enumerate(batches):
@@ -39,13 +35,3 @@ def test_nothing_waits_for_the_device(name: str, chunk: int | None) -> None:
 def test_what_waits_would_be_found(waits: object) -> None:
     with pytest.raises(WaitedError), nothing_waits():
         waits(torch.ones(3, 2))  # type: ignore[operator]
-
-
-def test_no_learning_rate_left_moves_nothing() -> None:
-    network = Stub()
-    before = [parameter.clone() for parameter in network.parameters()]
-    step = Step(network, OBJECTIVES["vicreg"](), train_settings(), ALONE)  # type: ignore[arg-type]
-    step(*batch(0, ALONE), lr_scale=0.0)
-    torch.testing.assert_close(list(network.parameters()), before, rtol=0, atol=0)
-    step(*batch(0, ALONE), lr_scale=1.0)
-    assert not torch.equal(network.layer.weight, before[1])

@@ -7,24 +7,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from pipeline.machine.errors import InputError
 from pipeline.training.display import silent
-from pipeline.training.tracking import flat, tracking
+from pipeline.training.tracking import tracking
 
 SETTINGS = {"objective": "vicreg", "training": {"batch_size": 64, "steps": None}}
 ROWS = [
     {"step": 0, "dev_spearman": 60.0, "loss": math.nan},
     {"step": 5, "dev_spearman": 62.5, "loss": 0.25},
 ]
-
-
-def test_settings_get_one_level() -> None:
-    assert flat(SETTINGS) == {
-        "objective": "vicreg",
-        "training.batch_size": 64,
-        "training.steps": None,
-    }
 
 
 def test_by_default_nothing_is_tracked() -> None:
@@ -59,7 +52,9 @@ def test_a_tracker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch)
         pass
 
 
-def test_dvclive_has_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dvclive_has_the_settings_and_the_curve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("dvclive")
     monkeypatch.chdir(tmp_path)
     with tracking("dvclive", "vicreg-42", SETTINGS) as report:
@@ -67,6 +62,8 @@ def test_dvclive_has_the_curve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             report(int(row["step"]), 5, row)
         report(5, 5, None)
     folder = tmp_path / "tracks" / "vicreg-42"
+    settings = yaml.safe_load((folder / "params.yaml").read_text(encoding="utf-8"))
+    assert settings == {"objective": "vicreg", "training.batch_size": 64, "training.steps": None}
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     assert metrics["dev_spearman"] == 62.5
     loss = (folder / "plots" / "metrics" / "loss.tsv").read_text(encoding="utf-8").split()

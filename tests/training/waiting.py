@@ -1,15 +1,11 @@
 """A watch for what makes the host wait: reading values, and shapes that follow from them."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "equal", "unique", "is_nonzero"}
 
