@@ -51,13 +51,7 @@ def test_every_profile_with_every_overlay_is_valid(
     assert params(tmp_path, f"profile={profile}", f"overlay={overlay}", *own).objectives
 
 
-def test_a_corpus_of_ones_own_is_one_override(tmp_path: Path) -> None:
-    mine = tmp_path / "mine.txt"
-    mine.write_text("a sentence\n", encoding="utf-8")
-    assert params(tmp_path, f"corpus.source={mine}").corpus.watch == str(mine)
-
-
-def test_what_lies_on_the_hub_is_one_override_too(tmp_path: Path) -> None:
+def test_what_lies_on_the_hub_is_one_override(tmp_path: Path) -> None:
     """DVC cannot watch it: a file that is always there takes its place."""
     found = params(
         tmp_path,
