@@ -72,22 +72,22 @@ class TestInADevicesMemory:
         resident = ResidentTokens(self.tokens(), 7, self.LONGEST, torch.device("cpu"))
         return resident.two_views(np.array(indices))
 
-    @pytest.mark.parametrize("indices", [(0, 1), (5, 2, 0), (3,), (4, 3, 2, 1, 0), (5,)])
-    def test_a_batch_is_the_files_with_more_padding(self, indices: tuple[int, ...]) -> None:
-        ids, mask = self.collate(*indices)
-        expected_ids, expected_mask = two_views(self.tokens(), np.array(indices), 7)
-        width = expected_ids.shape[1]
-        assert torch.equal(ids[:, :width], expected_ids)
-        assert torch.equal(mask[:, :width], expected_mask)
-        assert (ids[:, width:] == 7).all()
-        assert not mask[:, width:].any()
-
     @pytest.mark.parametrize(
-        ("indices", "width"), [((0, 1), 8), ((2,), 8), ((3,), LONGEST), ((0, 4), LONGEST)]
+        ("indices", "width"),
+        [((0, 1), 8), ((5, 2, 0), 8), ((2,), 8), ((3,), LONGEST), ((4, 3, 2, 1, 0), LONGEST)],
     )
-    def test_few_widths_occur(self, indices: tuple[int, ...], width: int) -> None:
+    def test_a_batch_is_the_files_padded_to_one_of_few_widths(
+        self, indices: tuple[int, ...], width: int
+    ) -> None:
         """8, twice that and so on, and the maximum length."""
-        assert self.collate(*indices)[0].shape == (2 * len(indices), width)
+        ids, mask = self.collate(*indices)
+        assert ids.shape == mask.shape == (2 * len(indices), width)
+        expected_ids, expected_mask = two_views(self.tokens(), np.array(indices), 7)
+        files = expected_ids.shape[1]
+        assert torch.equal(ids[:, :files], expected_ids)
+        assert torch.equal(mask[:, :files], expected_mask)
+        assert (ids[:, files:] == 7).all()
+        assert not mask[:, files:].any()
 
     def test_cutting_waits_for_nothing(self) -> None:
         resident = ResidentTokens(self.tokens(), 7, self.LONGEST, torch.device("cpu"))

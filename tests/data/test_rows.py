@@ -3,7 +3,6 @@
 import gzip
 import json
 import lzma
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -191,13 +190,6 @@ def test_every_kind_of_text_column_is_read(kind: str, tmp_path: Path) -> None:
     type_ = pa.dictionary(pa.int8(), pa.string()) if kind == "dictionary" else getattr(pa, kind)()
     parquet.write_table(pa.table({"text": pa.array(["a", "b"], type_)}), tmp_path / "a.parquet")
     assert read(tmp_path / "a.parquet") == ["a", "b"]
-
-
-def test_parquet_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"needs the library `pyarrow`; .* -e '\.\[pipeline\]'"):
-        read(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("name", ["corpus", "corpus.doc", "corpus.parquet.gz", "corpus.txt.zip"])

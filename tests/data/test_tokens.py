@@ -57,13 +57,6 @@ def test_what_is_loaded_is_mapped_and_read_only(folder: Path) -> None:
         arrays[0][0] = 1
 
 
-def test_no_sentences_are_a_valid_folder(tmp_path: Path) -> None:
-    TokenArrays.of([], vocabulary=10).save(tmp_path)
-    arrays = TokenArrays.load(tmp_path)
-    assert len(arrays) == 0
-    assert arrays.lengths.tolist() == []
-
-
 @pytest.mark.parametrize("name", ["ids.npy", "offsets.npy"])
 def test_a_missing_file_is_named(name: str, folder: Path) -> None:
     (folder / name).unlink()
