@@ -25,29 +25,14 @@ def refused(run: Run, *more: str) -> str:
 INPUTS: list[tuple[str, Callable[[Path], object], str]] = [
     ("in.txt.gz", lambda path: path.touch(), r"INPUT: \S+in.txt.gz is empty; give a file with a"),
     (
-        "in.parquet",
-        lambda path: write_parquet(path, table().slice(0, 0)),
-        r"INPUT: \S+in.parquet is empty; give",
-    ),
-    (
         "folder",
         lambda path: path.mkdir(),
         r"INPUT: \S+folder is a folder without .parquet files; name a file in it\.$",
     ),
     (
-        "in.csv",
-        lambda path: path.write_bytes(b"sentence\na\n"),
-        r"INPUT: \S+in.csv has no column 'text'; set --column to one of 'sentence'\.$",
-    ),
-    (
         "in.parquet",
         lambda path: write_parquet(path, pa.table({"text": ["a", "b", None, "d"]})),
         r"INPUT: \S+in.parquet, row 3: 'text' is null; fill it, or leave the row out\.$",
-    ),
-    (
-        "in.jsonl",
-        lambda path: path.write_text('{"text": "a"}\n{"text": null}\n'),
-        r"INPUT: \S+in.jsonl, row 2: 'text' is null; fill it",
     ),
 ]
 

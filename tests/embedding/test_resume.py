@@ -116,27 +116,23 @@ class TestRefusals:
         )
         assert contents(run.folder) == before
 
-    def test_changed_settings(self, fake: FakeEncoder, run: Run) -> None:
+    def test_changed_settings_or_another_input_or_encoder(
+        self, own: Path, fake: FakeEncoder, run: Run
+    ) -> None:
+        run.encoder = own
         run.stopped(fake)
         self.of_another(run, "--column", "--column", "other")
         self.of_another(run, "--dtype, --chunk", "--chunk", "5", "--dtype", "float16")
+        write_text(run.source, [*SENTENCES[:-1], "other words"])
+        self.of_another(run, "INPUT")
+        (own / "note").touch()
+        self.of_another(run, "INPUT, --encoder")
 
     def test_changed_pooling(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(Unfinished, "finish", interrupt)
             assert run() == 130
         self.of_another(run, "--pooling, --normalize", "--pooling", "mean", "--normalize")
-
-    def test_a_changed_input(self, fake: FakeEncoder, run: Run) -> None:
-        run.stopped(fake)
-        write_text(run.source, [*SENTENCES[:-1], "other words"])
-        self.of_another(run, "INPUT")
-
-    def test_a_changed_encoder(self, own: Path, fake: FakeEncoder, run: Run) -> None:
-        run.encoder = own
-        run.stopped(fake)
-        (own / "note").touch()
-        self.of_another(run, "--encoder")
 
     def test_a_damaged_plan(self, fake: FakeEncoder, run: Run) -> None:
         run.stopped(fake)
