@@ -186,8 +186,8 @@ class TestEncode:
         assert found.dtype == np.float32
         assert 0 < largest_difference(found, expected) < 0.1
 
-    def test_nothing_gives_no_rows(self, tiny: Path) -> None:
-        embeddings = load(tiny).encode([])
+    def test_nothing_gives_no_rows(self, tiny_bert: Path) -> None:
+        embeddings = load(tiny_bert).encode([])
         assert embeddings.shape == (0, WIDTH)
         assert embeddings.dtype == np.float32
 
@@ -195,10 +195,9 @@ class TestEncode:
         with pytest.raises(InputError, match="expected a list of texts, got one: 'A sentence"):
             load(tiny_bert).encode("A sentence.")
 
-    @pytest.mark.parametrize("batch_size", [0, -1])
-    def test_a_batch_size_below_one_is_refused(self, tiny_bert: Path, batch_size: int) -> None:
-        with pytest.raises(InputError, match=f"must be 1 or more, got {batch_size}"):
-            load(tiny_bert).encode(["A sentence."], batch_size)
+    def test_a_batch_size_below_one_is_refused(self, tiny_bert: Path) -> None:
+        with pytest.raises(InputError, match="must be 1 or more, got 0"):
+            load(tiny_bert).encode(["A sentence."], 0)
 
     def test_a_maximum_length_above_the_models_is_lowered(self, tiny: Path, tmp_path: Path) -> None:
         load(tiny).save(tmp_path)
@@ -207,23 +206,6 @@ class TestEncode:
         assert encoder.layout.max_length == LONGEST
         long = [" ".join(corpus()[:30])]
         assert np.array_equal(encoder.encode(long), load(tiny).encode(long))
-
-    def test_what_is_beyond_the_maximum_length_changes_nothing(self, tiny: Path) -> None:
-        encoder = load(tiny)
-        start = "the " * LONGEST  # at least that many tokens
-        first, second = encoder.encode([start + "house", start + "river"])
-        assert np.array_equal(first, second)
-        assert not np.array_equal(*encoder.encode(["the house", "the river"]))
-
-    def test_the_layouts_maximum_length_is_kept_to(self, own: Path) -> None:
-        load(own).save(own)
-        change_json(own / "sentence_bert_config.json", max_seq_length=4)
-        encoder = load(own)
-        ids = encoder.tokenizer(["the house"], add_special_tokens=False)["input_ids"][0]
-        cut = str(encoder.tokenizer.decode(ids[:2]))
-        first, second = encoder.encode(["the house by the river", cut])
-        assert len(ids) >= 2
-        assert largest_difference(first, second) < CLOSE
 
     def test_text_is_lower_cased_where_the_folder_says_so_but_not_its_special_tokens(
         self, tiny_roberta: Path, tmp_path: Path
@@ -239,31 +221,26 @@ class TestEncode:
 
 
 class TestLoad:
-    def test_float16_weights_come_up_as_float32(self, tiny: Path, tmp_path: Path) -> None:
-        """And give the embeddings of the same weights stored in float32, bit by bit."""
+    def test_float16_weights_are_computed_in_float32_as_sentence_transformers_does(
+        self, tiny: Path, tmp_path: Path
+    ) -> None:
+        """With the embeddings of the same weights stored in float32, bit by bit."""
         half, whole = tmp_path / "half", tmp_path / "whole"
         load(tiny).save(half)
         halve_weights(half)
         encoder = load(half)
+        embeddings = encoder.encode(SENTENCES)
         assert {p.dtype for p in encoder.model.parameters()} == {torch.float32}
         assert not encoder.model.training
         encoder.save(whole)
         saved = load_file(whole / "model.safetensors")
         assert {tensor.dtype for tensor in saved.values()} == {torch.float32}
-        assert np.array_equal(encoder.encode(SENTENCES), load(whole).encode(SENTENCES))
-        assert largest_difference(encoder.encode(SENTENCES), load(tiny).encode(SENTENCES)) > 0
-
-    def test_sentence_transformers_too_computes_float16_weights_in_float32(
-        self, tiny: Path, tmp_path: Path
-    ) -> None:
-        load(tiny).save(tmp_path / "ours")
-        halve_weights(tmp_path / "ours")
-        encoder = load(tmp_path / "ours")
-        theirs = SentenceTransformer(str(tmp_path / "ours"), device="cpu")
-        assert largest_difference(theirs.encode(SENTENCES), encoder.encode(SENTENCES)) < CLOSE
+        assert np.array_equal(embeddings, load(whole).encode(SENTENCES))
+        assert largest_difference(embeddings, load(tiny).encode(SENTENCES)) > 0
+        theirs = SentenceTransformer(str(half), device="cpu")
+        assert largest_difference(theirs.encode(SENTENCES), embeddings) < CLOSE
         theirs.save(str(tmp_path / "theirs"))
-        again = load(tmp_path / "theirs")
-        assert np.array_equal(again.encode(SENTENCES), encoder.encode(SENTENCES))
+        assert np.array_equal(load(tmp_path / "theirs").encode(SENTENCES), embeddings)
 
     def test_the_embedded_backbone_has_no_random_pooler(self) -> None:
         first, second = load(BERT_MINI), load(BERT_MINI)
@@ -317,39 +294,28 @@ def without(pattern: str) -> Callable[[Path], None]:
     return remove
 
 
+NO_MODEL = "no model that can be loaded"
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "a folder that is not there": (
-        shutil.rmtree,
-        "no folder here, and no model id that the hub gives",
-    ),
-    "no config": (
-        without("config.json"),
-        r"no config\.json there; give a Hugging Face",
-    ),
+    "a folder that is not there": (shutil.rmtree, "no folder here, and no model id that the hub"),
+    "no config": (without("config.json"), r"no config\.json there; give a Hugging Face"),
     "a config that is no JSON": (
         lambda folder: (folder / "config.json").write_bytes(b"{"),
-        "no model that can be loaded",
+        NO_MODEL,
     ),
     "a config of an unknown model": (
         lambda folder: change_json(folder / "config.json", model_type="unheard-of"),
-        "no model that can be loaded",
+        NO_MODEL,
     ),
     "weights that are cut short": (
         lambda folder: os.truncate(folder / "model.safetensors", 20_000),
-        "no model that can be loaded",
+        NO_MODEL,
     ),
-    "missing weights": (
-        without("model.safetensors"),
-        "no model that can be loaded",
-    ),
+    "missing weights": (without("model.safetensors"), NO_MODEL),
     "weights that lack a layer, which is not drawn at random": (
         lambda folder: change_json(folder / "config.json", num_hidden_layers=3),
         r"its weights lack 16 tensors of a BertModel \(encoder\.layer\.2\.",
     ),
-    "no tokenizer": (
-        without("tokenizer*"),
-        r"has no vocabulary; add its tokenizer\.json to the folder",
-    ),
+    "no tokenizer": (without("tokenizer*"), r"has no vocabulary; add its tokenizer\.json to the"),
 }
 
 
@@ -370,7 +336,7 @@ class TestVersion:
         assert folder_version(own) == folder_version(tiny_bert)
         assert len(folder_version(own)) == 16
 
-    def test_it_changes_with_any_file(self, own: Path) -> None:
+    def test_it_changes_with_any_file_and_with_names(self, own: Path) -> None:
         load(own).save(own)
         seen = {folder_version(own)}
         files = sorted(path for path in own.rglob("*") if path.is_file())
@@ -379,11 +345,8 @@ class TestVersion:
             path.write_bytes(content + b" ")
             seen.add(folder_version(own))
             path.write_bytes(content)
-        assert len(seen) == len(files) + 1
-
-    def test_it_changes_with_a_name_and_with_an_empty_file(self, own: Path) -> None:
-        before = folder_version(own)
         (own / "empty").touch()
-        added = folder_version(own)
+        seen.add(folder_version(own))
         (own / "empty").rename(own / "renamed")
-        assert len({before, added, folder_version(own)}) == 3
+        seen.add(folder_version(own))
+        assert len(seen) == len(files) + 3

@@ -22,23 +22,14 @@ def read(path: str) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_its_scores_are_of_this_version(name: str) -> None:
-    measured = read(f"{name}.json")
+def test_it_is_the_measured_last_step_of_the_run_on_wikipedia_in_half_precision(name: str) -> None:
+    measured, record = read(f"{name}.json"), read(f"{name}/triad.json")
     assert measured["version"] == folder_version(FOLDER / name)
     assert (measured["objective"], measured["seed"]) == (name, 42)
     assert measured["average_label"] == "avg of seven"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_the_last_step_of_the_run_on_wikipedia(name: str) -> None:
-    record = read(f"{name}/triad.json")
     assert record["kept"]["step"] == record["steps"] == 400
     assert record["curve"][0]["step"] == 0
     assert (record["data"]["sentences"], record["training"]["batch_size"]) == (1_000_000, 128)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_its_weights_are_stored_in_half_precision(name: str) -> None:
     weights = load_file(FOLDER / name / "model.safetensors")
     assert {str(tensor.dtype) for tensor in weights.values()} == {"float16"}
 
