@@ -16,26 +16,17 @@ from tests.tiny import Refused, change_json, prepare_sample
 
 def run(out: Path, encoder: Path | str, prepared: Path, **changes: str) -> int:
     options = {
-        "encoder": str(encoder),
-        "prepared": str(prepared),
         "batches": str(BATCHES),
-        "batch-size": str(BATCH_SIZE),
+        "batch_size": str(BATCH_SIZE),
         "seed": str(SEED),
         "margin": "0.3",
         "temperatures": "0.05 0.3",
         "steps": "0.1 1",
-        "out": str(out),
-        "device": "cpu",
     }
-    given = options | {key.replace("_", "-"): value for key, value in changes.items()}
-    split = ("temperatures", "steps")
-    return main(
-        [
-            text
-            for key, value in given.items()
-            for text in (f"--{key}", *(value.split() if key in split else [value]))
-        ]
-    )
+    words = ["--encoder", str(encoder), "--prepared", str(prepared), "--out", str(out)]
+    for key, value in (options | changes).items():
+        words += [f"--{key.replace('_', '-')}", *value.split()]
+    return main([*words, "--device", "cpu"])
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +137,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("option", "value", "message"),
         [
+            ("batches", "-1", "'-1' is not a whole number from 1 on"),
+            ("batches", "many", "'many' is not a whole number from 1 on"),
             ("batches", "0", "'0' is not a whole number from 1 on"),
             ("batch_size", "1", "'1' is not a whole number from 2 on"),
             ("seed", "4294967296", "is not a whole number from 0 to 4294967295"),
@@ -157,14 +150,14 @@ class TestRefusals:
     )
     def test_numbers_out_of_range(
         self,
-        tiny_bert: Path,
-        prepared: Path,
         tmp_path: Path,
         capsys: pytest.CaptureFixture[str],
         option: str,
         value: str,
         message: str,
     ) -> None:
-        with pytest.raises(SystemExit):
-            run(tmp_path / "out.json", tiny_bert, prepared, **{option: value})
-        assert message in capsys.readouterr().err
+        with pytest.raises(SystemExit, match="2"):
+            run(tmp_path / "out.json", "encoder", tmp_path, **{option: value})
+        error = capsys.readouterr().err
+        assert error.startswith("usage: python -m pipeline.measure")
+        assert message in error

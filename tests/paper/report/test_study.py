@@ -1,4 +1,4 @@
-"""The study's runs read back: what is there, what is missing, what a variant changes."""
+"""The study's runs read back: what is there, what is missing, what is refused."""
 
 from pathlib import Path
 
@@ -18,13 +18,6 @@ def test_every_cell_that_was_run_is_read(tmp_path: Path) -> None:
     assert [len(rows) for rows in study.dynamics["vicreg"].values()] == [4, 4]
 
 
-def test_dev_scores_are_means_over_seeds_with_their_deviation(tmp_path: Path) -> None:
-    """Seeds 1 and 2 score 51 and 52 at best: mean 51.5, sample deviation sqrt(0.5)."""
-    scores = WrittenStudy(tmp_path).add_all().read().scores["paradigm"]
-    assert scores.best == Spread(51.5, 0.5**0.5)
-    assert scores.last == Spread(41.5, 0.5**0.5)
-
-
 @pytest.mark.parametrize(
     "path", ["held_out/vicreg/1.json", "dynamics/vicreg/1.csv", "untrained.json"]
 )
@@ -33,21 +26,6 @@ def test_a_damaged_file_is_named(tmp_path: Path, path: str) -> None:
     (tmp_path / path).write_bytes(b"\xff\xfe{")
     with pytest.raises(InputError, match=rf"{path} cannot be read .*again"):
         written.read()
-
-
-@pytest.mark.parametrize(
-    ("name", "changed"),
-    [
-        ("paradigm", {}),
-        ("paradigm_ratio_200", {"ratio": 2.0}),
-        ("vicreg_modified_both", {"positive_gradient": "both"}),
-        ("vicreg_modified_frozen", {"freeze_embeddings": True}),
-    ],
-)
-def test_a_variant_says_what_it_changes(
-    tmp_path: Path, name: str, changed: dict[str, object]
-) -> None:
-    assert WrittenStudy(tmp_path).add_all().read().changes(name) == changed
 
 
 def test_averages_are_of_objectives_whose_runs_were_all_scored(tmp_path: Path) -> None:

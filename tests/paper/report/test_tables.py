@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pipeline.config import load as config
@@ -25,108 +24,82 @@ def evidence_of(component: str, written: WrittenStudy) -> conjectures.Evidence:
     return evidence
 
 
-class TestSweeps:
-    def test_points_differ_in_one_hyperparameter_and_stand_by_its_value(
-        self, written: WrittenStudy
-    ) -> None:
-        assert tables.sweeps(written.read()) == {
-            "margin": [(0.3, "paradigm"), (2.0, "paradigm_open")],
-            "temperature": [(0.05, "paradigm"), (3.0, "paradigm_temperature_300")],
-            "ratio": [(1.0, "paradigm"), (2.0, "paradigm_ratio_200")],
-        }
-
-    def test_a_line_of_the_table_is_a_point(self, written: WrittenStudy) -> None:
-        row = ["margin m", "2", "2", "52.50 ± 0.71", "42.50 ± 0.71", "50.00 ± 0.00"]
-        assert row in tables.sweep_rows(written.read())
+def test_the_points_of_a_sweep_differ_in_one_hyperparameter(written: WrittenStudy) -> None:
+    study = written.read()
+    assert tables.sweeps(study) == {
+        "margin": [(0.3, "paradigm"), (2.0, "paradigm_open")],
+        "temperature": [(0.05, "paradigm"), (3.0, "paradigm_temperature_300")],
+        "ratio": [(1.0, "paradigm"), (2.0, "paradigm_ratio_200")],
+    }
+    row = ["margin m", "2", "2", "52.50 ± 0.71", "42.50 ± 0.71", "50.00 ± 0.00"]
+    assert row in tables.sweep_rows(study)
 
 
-class TestAblation:
-    def test_the_steps_that_were_run_stand_in_the_papers_order(self, written: WrittenStudy) -> None:
-        assert tables.ablation(written.read()) == {
-            "vicreg": {
-                "original": "vicreg",
-                "+ dissipation": "vicreg_dissipation",
-                "+ ratio": "vicreg_modified",
-            }
-        }
-
-    def test_a_step_that_was_not_run_is_a_dash(self, written: WrittenStudy) -> None:
-        cells = ["56.50 ± 0.71", "57.50 ± 0.71", "-", "58.50 ± 0.71"]
-        assert ["`vicreg`", "dev, best step", "2", *cells] in tables.ablation_rows(written.read())
+def test_an_ablation_is_in_the_papers_order_with_a_dash_for_a_step_that_was_not_run(
+    written: WrittenStudy,
+) -> None:
+    cells = ["56.50 ± 0.71", "57.50 ± 0.71", "-", "58.50 ± 0.71"]
+    assert ["`vicreg`", "dev, best step", "2", *cells] in tables.ablation_rows(written.read())
 
 
-class TestConventions:
-    def test_variants_of_more_than_a_number_have_their_difference_from_what_they_vary(
-        self, written: WrittenStudy
-    ) -> None:
-        """Places 7 to 9 of the list: dev scores 58.5, 59.5, 60.5."""
-        rows = tables.convention_rows(written.read())
-        assert [row[:4] for row in rows] == [
-            ["`vicreg_modified`", "nothing", "2", "58.50 ± 0.71"],
-            ["`vicreg_modified_both`", "positive_gradient: both", "2", "59.50 ± 0.71 (+1.00)"],
-            ["`vicreg_modified_frozen`", "freeze_embeddings: True", "2", "60.50 ± 0.71 (+2.00)"],
-        ]
+def test_variants_of_more_than_a_number_have_their_difference_from_what_they_vary(
+    written: WrittenStudy,
+) -> None:
+    """Places 7 to 9 of the list: dev scores 58.5, 59.5, 60.5."""
+    rows = tables.convention_rows(written.read())
+    assert [row[:4] for row in rows] == [
+        ["`vicreg_modified`", "nothing", "2", "58.50 ± 0.71"],
+        ["`vicreg_modified_both`", "positive_gradient: both", "2", "59.50 ± 0.71 (+1.00)"],
+        ["`vicreg_modified_frozen`", "freeze_embeddings: True", "2", "60.50 ± 0.71 (+2.00)"],
+    ]
 
 
-class TestConjectures:
-    @pytest.mark.parametrize(
-        ("negatives", "verdict"),
-        [((0.1, 0.11), "holds"), ((0.3, 0.29), "does not hold"), ((0.1, 0.3), "undecided")],
-    )
-    def test_1_is_told_by_the_interval_over_seeds_of_the_gaps(
-        self, written: WrittenStudy, negatives: tuple[float, float], verdict: str
-    ) -> None:
-        """With dissipation the gap is 0.9 - 0.2."""
-        for seed, negative in zip((1, 2), negatives, strict=True):
-            written.add("paradigm_open", seed, cosines=(0.9, negative))
-        evidence = evidence_of("dissipation", written)
-        assert (evidence.verdict, evidence.seeds) == (verdict, 2)
-        assert evidence.difference == pytest.approx(0.2 - sum(negatives) / 2)
-        cells = ["0.900 ± 0.000", "0.200 ± 0.000", "0.700 ± 0.000"]
-        assert ["with dissipation", "2", *cells] in evidence.rows
-
-    def test_an_interval_is_students(self) -> None:
-        """Of 1, 2 and 3: 2 +- 4.303 / sqrt(3)."""
-        evidence = conjectures.evidence([1, 2, 3], {}, [])
-        assert evidence.verdict == "undecided"
-        assert (evidence.low, evidence.high) == pytest.approx((2 - 2.4841, 2 + 2.4841), abs=1e-4)
-
-    def test_one_seed_decides_nothing(self) -> None:
-        evidence = conjectures.evidence([5.0], {}, [])
-        assert (evidence.verdict, evidence.difference, evidence.low) == ("undecided", 5.0, None)
-
-    def test_2_is_told_against_the_uniform_share(self, written: WrittenStudy) -> None:
-        """A share of 0.4 is 50.8 times 1 / 127."""
-        evidence = evidence_of("weight", written)
-        assert evidence.verdict == "holds"
-        assert ["untrained", "0.05", "0.400", "50.8", "0.200"] in evidence.rows
-
-    @pytest.mark.parametrize(("positive", "verdict"), [(0.95, "holds"), (0.85, "does not hold")])
-    def test_3_is_told_by_the_least_and_the_largest_ratio(
-        self, written: WrittenStudy, positive: float, verdict: str
-    ) -> None:
-        for seed in (1, 2):
-            written.add("paradigm_ratio_200", seed, cosines=(positive, 0.2))
-        evidence = evidence_of("ratio", written)
-        assert evidence.verdict == verdict
-        assert evidence.numbers["rises"] == int(verdict == "holds")
-        assert (evidence.numbers["least"], evidence.numbers["largest"]) == (1, 2)
-        assert [row[0] for row in evidence.numbers["served"]] == ["0.5", "1"]
+@pytest.mark.parametrize(
+    ("negatives", "verdict"),
+    [((0.1, 0.11), "holds"), ((0.3, 0.29), "does not hold"), ((0.1, 0.3), "undecided")],
+)
+def test_conjecture_1_is_told_by_the_interval_over_seeds_of_the_gaps(
+    written: WrittenStudy, negatives: tuple[float, float], verdict: str
+) -> None:
+    """With dissipation the gap is 0.9 - 0.2."""
+    for seed, negative in zip((1, 2), negatives, strict=True):
+        written.add("paradigm_open", seed, cosines=(0.9, negative))
+    evidence = evidence_of("dissipation", written)
+    assert (evidence.verdict, evidence.seeds) == (verdict, 2)
+    assert evidence.difference == pytest.approx(0.2 - sum(negatives) / 2)
+    cells = ["0.900 ± 0.000", "0.200 ± 0.000", "0.700 ± 0.000"]
+    assert ["with dissipation", "2", *cells] in evidence.rows
 
 
-class TestSmallFindings:
-    def test_the_least_ratio_is_over_steps_and_seeds(self, written: WrittenStudy) -> None:
-        study = written.read()
-        rows = [row["ratio"] for seed in study.dynamics["arccon"].values() for row in seed]
-        assert tables.least_ratios(study)["arccon"] == np.nanmin(rows)
+def test_the_interval_of_a_conjecture_is_students() -> None:
+    """Of 1, 2 and 3: 2 +- 4.303 / sqrt(3)."""
+    evidence = conjectures.evidence([1, 2, 3], {}, [])
+    assert evidence.verdict == "undecided"
+    assert (evidence.low, evidence.high) == pytest.approx((2 - 2.4841, 2 + 2.4841), abs=1e-4)
 
-    def test_a_share_is_of_the_points_that_training_visits(self) -> None:
-        """Of 1.5, 3 and 0.5 one lies from 1 to 2; the fourth point is not visited."""
-        simulated = {
-            "ratio": {"arccon": [[1.5, 3.0], [0.5, 1.2]]},
-            "unvisited": {"arccon": [[False, False], [False, True]]},
-        }
-        assert tables.visited_shares(simulated) == {"arccon": pytest.approx(1 / 3)}
+
+def test_conjecture_2_is_told_against_the_uniform_share(written: WrittenStudy) -> None:
+    """A share of 0.4 is 6 times 1 / 15."""
+    evidence = evidence_of("weight", written)
+    assert evidence.verdict == "holds"
+    assert ["untrained", "0.05", "0.400", "6.0", "0.200"] in evidence.rows
+
+
+@pytest.mark.parametrize(("positive", "verdict"), [(0.95, "holds"), (0.85, "does not hold")])
+def test_conjecture_3_is_told_by_the_least_and_the_largest_ratio(
+    written: WrittenStudy, positive: float, verdict: str
+) -> None:
+    for seed in (1, 2):
+        written.add("paradigm_ratio_200", seed, cosines=(positive, 0.2))
+    evidence = evidence_of("ratio", written)
+    assert evidence.verdict == verdict
+    assert evidence.numbers["rises"] == int(verdict == "holds")
+    assert (evidence.numbers["least"], evidence.numbers["largest"]) == (1, 2)
+    assert [row[0] for row in evidence.numbers["served"]] == ["0.1", "0.5", "2"]
+
+
+def test_the_least_ratio_is_over_steps_and_seeds(written: WrittenStudy) -> None:
+    assert tables.least_ratios(written.read()) == {"arccon": 0.5}
 
 
 def comparison(**changes: Any) -> dict[str, Any]:

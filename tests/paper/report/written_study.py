@@ -1,5 +1,6 @@
 """A study's folder as its stages leave it, with numbers that are chosen."""
 
+import copy
 import csv
 import json
 from collections.abc import Mapping
@@ -7,13 +8,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from pipeline.config import load as config
+from pipeline.paper.held_out.measurements import measure
+from pipeline.paper.held_out.schema import Data, Measurement, Settings
 from pipeline.paper.report.study import Study, read_study
 from pipeline.senteval.tasks import STS_TASKS
 from pipeline.training.curves import COLUMNS, DYNAMICS
+from tests.paper.held_out.test_measurements import random_views
 from tests.tiny import write_params
 
-TEMPERATURES, STEPS = (0.05, 0.3), (0.5, 1.0)
-UNIFORM = 1 / 127
+SETTINGS = Settings(margin=0.3, temperatures=(0.01, 0.05, 0.3), steps=(0.1, 0.5, 2.0), seed=1)
+DATA = Data(source="wiki.txt", hash="abc", held_out=300, batches=2, batch_size=16, sentences=32)
 
 
 def variant(kind: str, usual: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
@@ -78,7 +82,10 @@ class WrittenStudy:
             for place, score in enumerate(dev)
         ]
         self.csv(f"curves/{name}/{seed}.csv", rows)
-        steps = [dict.fromkeys(DYNAMICS, 0.5) | {"step": step} for step in (5, 10, 15, 20)]
+        steps = [
+            dict.fromkeys(DYNAMICS, 0.5) | {"step": step, "ratio": step / 10}
+            for step in (5, 10, 15, 20)
+        ]
         self.csv(f"dynamics/{name}/{seed}.csv", steps)
         self.json(f"held_out/{name}/{seed}.json", measured(name, seed, *cosines))
         self.json(f"metrics/{name}/{seed}.json", metrics(name, seed, sts))
@@ -113,66 +120,28 @@ def metrics(name: str, seed: int, score: float) -> dict[str, Any]:
     }
 
 
-def measured(
-    name: str,
-    seed: int | None,
-    positive: float,
-    negative: float,
-    shares: tuple[float, float] = (0.4, 0.1),
-) -> dict[str, Any]:
-    """As pipeline.measure writes it, with coarse densities."""
-    grid = {"start": -1.0, "stop": 1.0, "points": 3}
-    mean = {"positive": positive, "negative": negative, "gap": positive - negative}
-    share = [
-        {
-            "temperature": temperature,
-            **{
-                which: {"weight_share": one, "push_share": one / 2, "gradient_share": one / 3}
-                for which in ("open", "all")
-            },
-        }
-        for temperature, one in zip(TEMPERATURES, shares, strict=True)
-    ]
-    ratios = {"0": 0.1, "25": 0.4, "50": 0.5, "75": 0.6, "100": 1.1}
-    return {
-        "encoder": {"name": name if seed is None else f"{name}-{seed}", "version": "abc"},
-        "data": {
-            "source": "corpus.txt",
-            "hash": "d",
-            "held_out": 300,
-            "batches": 2,
-            "batch_size": 128,
-            "sentences": 256,
-        },
-        "settings": {"margin": 0.3, "temperatures": TEMPERATURES, "steps": STEPS, "seed": 1},
-        "hardware": "an abacus",
-        "cosines": {
-            **{key: {"mean": one, "deviation_over_batches": 0.01} for key, one in mean.items()},
-            "grid": grid,
-            "density": {key: [0.1, 0.5, 0.2] for key in ("positive", "negative")},
-            "density_pairs": {"positive": 256, "negative": 20000},
-        },
-        "hardest_share": {
-            "uniform": UNIFORM,
-            "anchors": 256,
-            "open": 128,
-            "open_share": 0.5,
-            "by_temperature": share,
-        },
-        "minimum_ratio": {
-            "anchors": 128,
-            "grid": grid,
-            "by_step": [
-                {
-                    "step": step,
-                    "share_above_one": 0.1,
-                    "share_one_serves": 0.8,
-                    "share_undefined": 0.0,
-                    "quantiles": ratios,
-                    "density": [0.1, 0.5, 0.2],
-                }
-                for step in STEPS
-            ],
-        },
-        "angles": {key: {"mean": 0.5, "deviation": 0.1} for key in ("positive", "negative")},
-    }
+def measurement(name: str, seed: int | None, noise: float = 0.5) -> Measurement:
+    """Of random embeddings."""
+    batches = [random_views(2 * (seed or 0) + batch, 16, 8, noise) for batch in (0, 1)]
+    return Measurement(
+        encoder={"name": name if seed is None else f"{name}-{seed}"},
+        data=DATA,
+        settings=SETTINGS,
+        hardware="an abacus",
+        **measure(batches, SETTINGS),
+    )
+
+
+RANDOM = measurement("random", 0).model_dump()
+
+
+def measured(name: str, seed: int | None, positive: float, negative: float) -> dict[str, Any]:
+    """Of random embeddings too, but for the mean cosines and the hardest negative's shares."""
+    content = copy.deepcopy(RANDOM)
+    content["encoder"]["name"] = name if seed is None else f"{name}-{seed}"
+    means = {"positive": positive, "negative": negative, "gap": positive - negative}
+    for key, mean in means.items():
+        content["cosines"][key]["mean"] = mean
+    for row, share in zip(content["hardest_share"]["by_temperature"], (0.5, 0.4, 0.1), strict=True):
+        row["open"] |= {"weight_share": share, "push_share": share / 2}
+    return content

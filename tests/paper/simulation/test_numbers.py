@@ -110,45 +110,41 @@ class TestHardestShare:
         assert (near.open_batches_count < far.open_batches_count).any()
 
 
-class TestAtMeans:
-    positive = positive_means(SMALL.grid)[None, :]
-    negative = negative_means(SMALL.grid)[:, None]
+POSITIVE, NEGATIVE = positive_means(SMALL.grid)[None, :], negative_means(SMALL.grid)[:, None]
+RATIOS = {
+    "arccon": np.sin(POSITIVE + math.radians(10)) / np.sin(POSITIVE),
+    "met": np.sin(NEGATIVE / 2) / np.sin(POSITIVE / 2),  # |x - y| = 2 sin(angle / 2)
+    "vicreg": 10 / (30 * 9 * np.cos(NEGATIVE)),  # N / (nu (N - 1) cos), N = 1 + 9
+}
 
-    def test_arccons_ratio_is_of_the_positives_angle_alone(self) -> None:
-        found = at_means("arccon", OBJECTIVES["arccon"](), SMALL)
-        formula = np.sin(self.positive + math.radians(10)) / np.sin(self.positive)
-        np.testing.assert_allclose(found.ratio, formula + 0 * self.negative, rtol=1e-9)
-        assert not found.is_constant
 
-    def test_mets_ratio_is_of_chords(self) -> None:
-        """|x - y| = 2 sin(angle / 2)."""
-        found = at_means("met", OBJECTIVES["met"](), SMALL)
-        formula = np.sin(self.negative / 2) / np.sin(self.positive / 2)
-        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
+@pytest.mark.parametrize("name", RATIOS)
+def test_a_ratio_that_varies_is_its_formulas_at_the_means(name: str) -> None:
+    found = at_means(name, OBJECTIVES[name](), SMALL)
+    formula = np.broadcast_to(RATIOS[name], found.ratio.shape)
+    np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
+    assert not found.is_constant
 
-    def test_vicregs_ratio_counts_a_batchs_negatives(self) -> None:
-        """N / (nu (N - 1) cos), N = 1 + 9."""
-        found = at_means("vicreg", OBJECTIVES["vicreg"](), SMALL)
-        formula = 10 / (30 * 9 * np.cos(self.negative)) + 0 * self.positive
-        np.testing.assert_allclose(found.ratio, formula, rtol=1e-9)
 
-    @pytest.mark.parametrize("name", ["info_nce", "mpt", "paradigm", "mhe_modified"])
-    def test_a_fixed_ratio_is_constant(self, name: str) -> None:
-        assert at_means(name, OBJECTIVES[name](), SMALL).is_constant
+@pytest.mark.parametrize("name", ["info_nce", "mpt", "paradigm", "mhe_modified"])
+def test_a_fixed_ratio_is_constant(name: str) -> None:
+    assert at_means(name, OBJECTIVES[name](), SMALL).is_constant
 
-    def test_infonces_dissipation_is_of_equal_negatives(self) -> None:
-        found = at_means("info_nce", OBJECTIVES["info_nce"](), SMALL).dissipation
-        odds = np.exp((np.cos(self.positive) - np.cos(self.negative)) / 0.05) / 9
-        np.testing.assert_allclose(found, 1 / (1 + odds), rtol=1e-9)
 
-    def test_closed_gates_and_positives_further_than_negatives_are_not_visited(self) -> None:
-        found = at_means("mpt", OBJECTIVES["mpt"](), SMALL).unvisited
-        further = self.positive > self.negative
-        closed_gate = np.cos(self.positive) - np.cos(self.negative) >= 0.23
-        np.testing.assert_array_equal(found, further | closed_gate)
-        assert further.any()
-        assert closed_gate.any()
-        assert not found.all()
+def test_infonces_dissipation_is_of_equal_negatives() -> None:
+    found = at_means("info_nce", OBJECTIVES["info_nce"](), SMALL).dissipation
+    odds = np.exp((np.cos(POSITIVE) - np.cos(NEGATIVE)) / 0.05) / 9
+    np.testing.assert_allclose(found, 1 / (1 + odds), rtol=1e-9)
+
+
+def test_closed_gates_and_positives_further_than_negatives_are_not_visited() -> None:
+    found = at_means("mpt", OBJECTIVES["mpt"](), SMALL).unvisited
+    further = POSITIVE > NEGATIVE
+    closed_gate = np.cos(POSITIVE) - np.cos(NEGATIVE) >= 0.23
+    np.testing.assert_array_equal(found, further | closed_gate)
+    assert further.any()
+    assert closed_gate.any()
+    assert not found.all()
 
 
 def test_pieces_that_cannot_be_vectorized_are_simulated_one_by_one() -> None:
