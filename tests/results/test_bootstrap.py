@@ -24,11 +24,6 @@ close = partial(pytest.approx, rel=0, abs=1e-9)
 
 
 class TestRanksUnderResampling:
-    def test_repeated_pairs_share_their_average_rank(self) -> None:
-        """Values 7, 3, 5 drawn 2, 1, 0 times are 3, 7, 7: ranks 1, 2.5, 2.5, mean 2."""
-        centred = Ranking(np.array([7.0, 3, 5])).centred(np.array([[2, 1, 0]]))
-        assert centred[0, :2].tolist() == [0.5, -1.0]
-
     @settings(deadline=None)
     @given(
         st.lists(

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from pipeline.encoder.record import Origin
+from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.metrics import Metrics, average_label, data_name, metrics
 from pipeline.senteval.benchmark import Half, Result
 from pipeline.senteval.sts import SubsetScore, TaskScore
 from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferScore
-from tests.tiny import SAMPLE
+from tests.tiny import ROOT, SAMPLE
 
-ROOT = Path(__file__).parents[2]
 VICREG = Origin("vicreg", 1, steps=9, step=4, dev_spearman=61.5)
 STRANGER = Origin(None, None, None, None, None)
 
@@ -102,6 +103,25 @@ def test_of_an_encoder_that_triad_did_not_train_no_objective_is_made_up() -> Non
     content = written((task_score("STS12", [0.1, 0.2, 0.3]),), origin=STRANGER)
     assert content["objective"] is content["seed"] is None
     assert "dev_spearman" not in content
+
+
+def test_the_terminal_shows_a_table_for_each_half_and_what_is_not_the_benchmark() -> None:
+    sts = (task_score("STS12", [0.1, 0.2, 0.3]),)
+    transfer = (transfer_score("MR", 80.5), transfer_score("MRPC", 75.5))
+    measured = Result(Half(sts, ()), Half(transfer, ()), "test")
+    console = Console(width=120)
+    with console.capture() as captured:
+        for table in tables("vicreg-1", measured):
+            console.print(table)
+    lines = [
+        [cell.strip() for cell in line.split("│")[1:-1]] for line in captured.get().split("\n")
+    ]
+    assert ["STS12", "60.12", "50.00", "25.00", "30.00", "3"] in lines
+    assert ["MR", "80.50", "", "70.50", "train 4,076, test 1,725"] in lines
+    assert ["MRPC", "75.50", "81.25", "70.50", "train 4,076, test 1,725"] in lines
+    assert ["avg of 2", "78.00", "", "", ""] in lines
+    (note,) = notes(measured, SAMPLE)
+    assert note.endswith("are not the benchmark's: STS12.")
 
 
 def test_downstream_is_named_after_its_parent() -> None:

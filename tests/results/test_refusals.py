@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.results.metrics import scores_archive
 from tests.results.lab import Project, clusters, result
-from tests.tiny import Refused
+from tests.tiny import Refused, change_json
 
 
 @pytest.fixture
@@ -60,9 +60,7 @@ def without_labels(project: Project) -> None:
 def in_another_precision(project: Project) -> None:
     project.add("mhe")
     project.add("mpt")
-    path = project.folder / "metrics" / "mpt" / "1.json"
-    content = json.loads(path.read_text(encoding="utf-8")) | {"precision": "bf16"}
-    path.write_text(json.dumps(content), encoding="utf-8")
+    change_json(project.folder / "metrics/mpt/1.json", precision="bf16")
 
 
 def in_anothers_place(project: Project) -> None:
