@@ -15,8 +15,6 @@ from tests.real import REAL, needs_real_data
 from tests.senteval import unbatched
 from tests.senteval.made_up import ADAM, RMSPROP, examples
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 Part = tuple[np.ndarray, np.ndarray]  # features and labels
 both_optimizers = pytest.mark.parametrize("setting", [ADAM, RMSPROP], ids=["adam", "rmsprop"])
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.machine.errors import InputError
@@ -22,6 +22,7 @@ from pipeline.senteval.readers import (
 )
 
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"
+SEPARATORS = "one\u2028two\x85three\x0bfour\x1cfive"
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -73,20 +74,12 @@ def mrpc(folder: Path, rows: str) -> Examples:
 
 
 class TestScoredPairs:
-    def test_unicode_line_separators_do_not_split_a_sentence(self, tmp_path: Path) -> None:
-        """Two lines by "\\n"; str.splitlines() would find six."""
-        odd = "one\u2028two\x85three\x0bfour\x1cfive"
-        assert subset(tmp_path, f"{odd}\tb\nc\td\n", "1\n2\n").first == (odd, "c")
-
-    def test_quotes_are_ordinary_characters(self, tmp_path: Path) -> None:
-        """csv.reader would read both lines as one row."""
-        pairs = subset(tmp_path, '"a\tb\nc\td"\n', "1\n2\n")
-        assert (pairs.first, pairs.second) == (('"a', "c"), ("b", 'd"'))
-
     def test_windows_line_ends_are_stripped(self, tmp_path: Path) -> None:
         assert subset(tmp_path, "a\tb\r\nc\td\r\n", "1\r\n2\r\n").second == ("b", "d")
 
     @settings(deadline=None)
+    @example([(SEPARATORS, "b", 1), ("c", "d", 2)])  # which str.splitlines() would split
+    @example([('"a', "b", 1), ("c", 'd"', 2)])  # which csv.reader would read as one row
     @given(
         st.lists(
             st.tuples(
@@ -108,12 +101,6 @@ class TestScoredPairs:
         """Four pairs, the second and the last unscored: two remain."""
         pairs = subset(tmp_path, "a\tb\nc\td\ne\tf\ng\th\n", "4\n\n1.5\n\n")
         assert (pairs.first, pairs.gold.tolist()) == (("a", "e"), [4.0, 1.5])
-
-    def test_sts_benchmark_has_its_score_before_the_sentences(self, tmp_path: Path) -> None:
-        text = benchmark_line("2.5", "a", "b") + benchmark_line("5", "c", "d")
-        pairs = benchmark(tmp_path, text)
-        assert (pairs.first, pairs.second) == (("a", "c"), ("b", "d"))
-        assert pairs.gold.tolist() == [2.5, 5.0]
 
     def test_sick_columns_are_found_by_name(self, tmp_path: Path) -> None:
         header = "relatedness_score\tsentence_B\tpair_ID\tsentence_A"

@@ -9,8 +9,6 @@ from pipeline.senteval import softmax
 from pipeline.senteval.softmax import Fold, Rows
 from tests.senteval.made_up import ADAM, examples
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
 
 def folds_of(features: np.ndarray, labels: np.ndarray, decays: tuple[float, ...]) -> list[Fold]:
     splitter = StratifiedKFold(4, shuffle=True, random_state=0)
