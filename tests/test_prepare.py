@@ -27,6 +27,14 @@ from tests.tiny import BERT_MINI, SAMPLE, Refused, contents, write_params
 from tests.tiny import settings as sections
 
 LENGTH = 12
+SETTINGS: dict[str, Any] = {
+    "corpus.held_out": 0.1,
+    "corpus.seed": 3,
+    "backbone.source": str(BERT_MINI),
+    "backbone.watch": str(BERT_MINI),
+    "train.max_length": LENGTH,
+    "train.batch_size": 2,
+}
 
 
 @pytest.fixture
@@ -40,17 +48,8 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def run(source: Path, out: Path, **changes: Any) -> Report:
-    """The stage's work with settings by their path, where a dot is written as two underscores."""
-    usual = {
-        "corpus__source": str(source),
-        "corpus__held_out": 0.1,
-        "corpus__seed": 3,
-        "backbone__source": str(BERT_MINI),
-        "train__max_length": LENGTH,
-        "train__batch_size": 2,
-    }
-    chosen = {key.replace("__", "."): value for key, value in (usual | changes).items()}
-    params = Params(**sections(chosen))
+    """The stage's work; `changes` are settings by their path."""
+    params = Params(**sections(SETTINGS | {"corpus.source": str(source)} | changes))
     return prepare(params.corpus, params.backbone, params.train, out)
 
 
@@ -102,12 +101,14 @@ def test_a_tokenizer_saved_with_truncation_and_padding_still_gives_whole_sentenc
     tokenizer.enable_truncation(5)
     tokenizer.enable_padding(length=5)
     tokenizer.save(str(folder / "tokenizer.json"))
-    changed = run(corpus, tmp_path / "changed", backbone__source=str(folder))
+    changed = run(corpus, tmp_path / "changed", **{"backbone.source": str(folder)})
     assert changed == run(corpus, tmp_path / "out")
 
 
-def test_the_report_counts_rows_and_tokens(tiny: Path, corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", backbone__source=str(tiny))
+def test_the_report_counts_rows_and_tokens_and_meta_says_what_batches_need(
+    tiny: Path, corpus: Path, tmp_path: Path
+) -> None:
+    report = run(corpus, tmp_path / "out", **{"backbone.source": str(tiny)})
     whole = [len(row) for row in expected(corpus, tiny, None)]
     assert (report.rows_in, report.rows_kept, report.empty, report.duplicates) == (63, 60, 1, 2)
     assert (report.train, report.held_out) == (54, 6)
@@ -115,29 +116,23 @@ def test_the_report_counts_rows_and_tokens(tiny: Path, corpus: Path, tmp_path: P
     assert 0 < report.share_truncated < 1
     assert report.tokens == sum(min(length, LENGTH) for length in whole)
     assert report.mean_length == pytest.approx(np.mean(whole))
-    assert report.source == str(corpus)
+    meta, tokenizer = Meta.load(tmp_path / "out"), loaded(tiny)
+    assert (meta.pad_id, meta.vocabulary) == (tokenizer.pad_token_id, len(tokenizer))
+    assert (meta.backbone, meta.max_length) == (str(tiny), LENGTH)
+    assert (meta.train, meta.held_out, meta.data_hash) == (54, 6, report.data_hash)
+    assert meta.source == report.source == str(corpus)
 
 
 def test_the_histogram_counts_whole_lengths_in_bins_that_sort(corpus: Path, tmp_path: Path) -> None:
     """Lengths with specials: 6 words are 8 tokens, 7 are 9, 126 are 128, 127 are 129."""
     source = tmp_path / "words.txt"
     source.write_text("\n".join("the " * count for count in (1, 6, 7, 126, 127, 500)))
-    bins = run(source, tmp_path / "out", corpus__held_out=0.0).length_histogram
+    bins = run(source, tmp_path / "out", **{"corpus.held_out": 0.0}).length_histogram
     counted = {row["length"]: row["count"] for row in bins if row["count"]}
     assert counted == {"001-008": 2, "009-016": 1, "121-128": 1, "129+": 2}
     names = [str(row["length"]) for row in bins]
     assert names == sorted(names)
     assert len(names) == 17
-
-
-def test_meta_says_what_batches_need(tiny: Path, corpus: Path, tmp_path: Path) -> None:
-    report = run(corpus, tmp_path / "out", backbone__source=str(tiny))
-    meta = Meta.load(tmp_path / "out")
-    tokenizer = AutoTokenizer.from_pretrained(tiny)
-    assert (meta.pad_id, meta.vocabulary) == (tokenizer.pad_token_id, len(tokenizer))
-    assert (meta.backbone, meta.max_length) == (str(tiny), LENGTH)
-    assert (meta.train, meta.held_out) == (54, 6)
-    assert (meta.data_hash, meta.source) == (report.data_hash, str(corpus))
 
 
 def test_meta_that_is_missing_or_strange_is_named(tmp_path: Path) -> None:
@@ -151,7 +146,7 @@ def test_meta_that_is_missing_or_strange_is_named(tmp_path: Path) -> None:
 def test_held_out_and_training_sentences_are_disjoint_exhaustive_and_in_order(
     corpus: Path, tmp_path: Path
 ) -> None:
-    run(corpus, tmp_path / "out", corpus__held_out=0.3)
+    run(corpus, tmp_path / "out", **{"corpus.held_out": 0.3})
     every = expected(corpus, BERT_MINI)
     train, held = stored(tmp_path / "out/train"), stored(tmp_path / "out/held_out")
     assert (len(train), len(held)) == (42, 18)
@@ -159,12 +154,6 @@ def test_held_out_and_training_sentences_are_disjoint_exhaustive_and_in_order(
     for part in (train, held):
         places = [every.index(row) for row in part]
         assert all(before < after for before, after in pairwise(places))
-
-
-def test_equal_arguments_give_equal_bytes(corpus: Path, tmp_path: Path) -> None:
-    first = run(corpus, tmp_path / "first")
-    assert run(corpus, tmp_path / "second") == first
-    assert contents(tmp_path / "first") == contents(tmp_path / "second")
 
 
 def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
@@ -175,38 +164,24 @@ def test_the_data_hash_follows_sentences_and_settings_but_not_the_file(
     same = tmp_path / "same.jsonl"
     rows = corpus.read_text(encoding="utf-8").split("\n")
     same.write_text("\n".join(json.dumps({"s": row}) for row in rows), encoding="utf-8")
-    assert run(same, out, corpus__column="s").data_hash == reference
-    changes: list[dict[str, Any]] = [
-        {"corpus__seed": 4},
-        {"corpus__held_out": 0.2},
-        {"train__max_length": 13},
-        {"backbone__source": str(tiny_roberta)},
-    ]
-    hashes = {run(corpus, out, **change).data_hash for change in changes}
+    assert run(same, out, **{"corpus.column": "s"}).data_hash == reference
+    changes: dict[str, Any] = {
+        "corpus.seed": 4,
+        "corpus.held_out": 0.2,
+        "train.max_length": 13,
+        "backbone.source": str(tiny_roberta),
+    }
+    hashes = {run(corpus, out, **{key: value}).data_hash for key, value in changes.items()}
     random.Random(1).shuffle(rows)
     corpus.write_text("\n".join(rows), encoding="utf-8")
     hashes.add(run(corpus, out).data_hash)
     assert len(hashes | {reference}) == 6
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"train__max_length": 129},
-            r"train\.max_length: 129 tokens do not suit .* give 3 to 128\.",
-        ),
-        (
-            {"train__batch_size": 55},
-            "60 distinct sentences, 6 of them held out, are fewer than one batch",
-        ),
-    ],
-)
-def test_a_setting_out_of_its_range_is_refused(
-    change: dict[str, Any], message: str, corpus: Path, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=message):
-        run(corpus, tmp_path / "out", **change)
+def test_a_length_that_the_tokenizer_does_not_take_is_refused(corpus: Path, tmp_path: Path) -> None:
+    expected = r"train\.max_length: 129 tokens do not suit .* give 3 to 128\."
+    with pytest.raises(InputError, match=expected):
+        run(corpus, tmp_path / "out", **{"train.max_length": 129})
     assert not (tmp_path / "out").exists()
 
 
@@ -219,49 +194,32 @@ def test_a_backbone_on_the_hub_is_read_at_its_revision(
 
     asked: list[tuple[str, str]] = []
     monkeypatch.setattr(AutoTokenizer, "from_pretrained", from_pretrained)
-    run(corpus, tmp_path / "out", backbone__source="owner/name", backbone__revision="v1")
+    hub = {"backbone.source": "owner/name", "backbone.revision": "v1"}
+    run(corpus, tmp_path / "out", **hub)
     assert asked == [("owner/name", "v1")]
 
 
 def test_a_backbone_without_a_usable_tokenizer_is_refused(
     tiny_roberta: Path, corpus: Path, tmp_path: Path
 ) -> None:
+    def refuses(message: str) -> None:
+        with pytest.raises(InputError, match=rf"^backbone\.source: .* {message}"):
+            run(corpus, tmp_path / "out", **{"backbone.source": str(folder)})
+
     folder = tmp_path / "backbone"
-    with pytest.raises(InputError, match=r"backbone\.source: .* is no folder here, and as a hub"):
-        run(corpus, tmp_path / "out", backbone__source=str(folder))
+    refuses("is no folder here, and as a hub id gives no tokenizer")
     folder.mkdir()
     shutil.copy(BERT_MINI / "config.json", folder)
-    with pytest.raises(InputError, match=r"has no vocabulary; add its tokenizer\.json"):
-        run(corpus, tmp_path / "out", backbone__source=str(folder))
+    refuses(r"has no vocabulary; add its tokenizer\.json")
     (folder / "tokenizer.json").write_text("{")
-    with pytest.raises(InputError, match=r"backbone\.source: .* gives no tokenizer"):
-        run(corpus, tmp_path / "out", backbone__source=str(folder))
+    refuses("gives no tokenizer")
     tokenizer = AutoTokenizer.from_pretrained(tiny_roberta)
     tokenizer.pad_token = None
     tokenizer.save_pretrained(folder)
-    with pytest.raises(InputError, match="has no padding token"):
-        run(corpus, tmp_path / "out", backbone__source=str(folder))
+    refuses("has no padding token")
 
 
 # The folder appears whole or not at all.
-
-
-def test_a_failure_while_writing_leaves_earlier_output(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(corpus, tmp_path / "out")
-    before = contents(tmp_path)
-    save = TokenArrays.save
-
-    def fail(arrays: TokenArrays, folder: Path) -> None:
-        save(arrays, folder)
-        if folder.name == "held_out":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(TokenArrays, "save", fail)
-    with pytest.raises(KeyboardInterrupt):
-        run(corpus, tmp_path / "out", corpus__seed=9)
-    assert contents(tmp_path) == before
 
 
 def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
@@ -273,32 +231,43 @@ def test_a_folder_that_holds_something_else_is_not_replaced(corpus: Path, tmp_pa
 
 @pytest.fixture
 def command(corpus: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """A command line whose params.yaml names the corpus above."""
-    changes = {
-        "corpus.source": str(corpus),
-        "corpus.watch": str(corpus),
-        "corpus.held_out": 0.1,
-        "corpus.seed": 3,
-        "backbone.source": str(BERT_MINI),
-        "backbone.watch": str(BERT_MINI),
-        "train.max_length": LENGTH,
-        "train.batch_size": 54,
-    }
-    params = write_params(tmp_path_factory.mktemp("params") / "params.yaml", changes)
+    """A command line whose params.yaml names the corpus above, which makes one batch."""
+    own = {"corpus.source": str(corpus), "corpus.watch": str(corpus), "train.batch_size": 54}
+    params = write_params(tmp_path_factory.mktemp("params") / "params.yaml", SETTINGS | own)
     out, report = tmp_path / "data/prepared", tmp_path / "metrics/report.json"
     return ["--params", str(params), "--out", str(out), "--report", str(report)]
 
 
-def test_the_stage_writes_folder_and_report(
+def test_equal_runs_of_the_stage_write_equal_folders_and_reports(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(command) == 0
-    written = (tmp_path / "metrics/report.json").read_bytes()
-    report = json.loads(written)
-    assert Report(**report).held_out == Meta.load(tmp_path / "data/prepared").held_out == 6
+    written = contents(tmp_path)
+    report = Report(**json.loads(written["metrics/report.json"]))
+    assert report.held_out == Meta.load(tmp_path / "data/prepared").held_out == 6
     assert "54 sentences to train on, 6 held out; 1 empty and 2" in capsys.readouterr().out
     assert main(command) == 0
-    assert (tmp_path / "metrics/report.json").read_bytes() == written
+    assert contents(tmp_path) == written
+
+
+def test_an_interrupted_stage_leaves_earlier_output(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(arrays: TokenArrays, folder: Path) -> None:
+        save(arrays, folder)
+        if folder.name == "held_out":
+            raise KeyboardInterrupt
+
+    assert main(command) == 0
+    before, save = contents(tmp_path), TokenArrays.save
+    monkeypatch.setattr(TokenArrays, "save", interrupted)
+    assert main([*command, "--held-out=0"]) == 130
+    said = "prepare: interrupted; what it had begun to write is removed.\n"
+    assert capsys.readouterr().err == said
+    assert contents(tmp_path) == before
 
 
 @pytest.mark.parametrize("share", ["-0.1", "1", "nan"])
