@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline import cell, reproduction
-from tests.test_pipeline import ROOT
+from tests.tiny import ROOT
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
     from pathlib import Path
+
+    from tests.tiny import Refused
 
 SMALL = ["train.steps=2", "train.evaluate_every=1", "analysis.measure.batches=1"]
 
@@ -29,8 +31,9 @@ def options(folder: Path) -> list[str]:
 class Stages:
     """Stands for the stages: takes the options that they take, and leaves what a cell looks for."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, failing: str = "none") -> None:
-        self.failing = failing
+    failing = "none"
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ran: list[str] = []
         monkeypatch.chdir(ROOT)
         monkeypatch.setattr(subprocess, "run", self.run)
@@ -53,8 +56,12 @@ class Stages:
         return subprocess.CompletedProcess(words, 0)
 
 
-def test_it_runs_each_part_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stages = Stages(monkeypatch)
+@pytest.fixture
+def stages(monkeypatch: pytest.MonkeyPatch) -> Stages:
+    return Stages(monkeypatch)
+
+
+def test_it_runs_each_part_once(stages: Stages, tmp_path: Path) -> None:
     assert cell.main(options(tmp_path)) == 0
     assert stages.ran == ["prepare", "train", "evaluate", "evaluate", "measure"]
     assert cell.main(options(tmp_path)) == 0
@@ -68,21 +75,19 @@ def test_it_runs_each_part_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_part_that_fails_is_named_and_made_by_the_next_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stages: Stages, tmp_path: Path, refused: Refused
 ) -> None:
-    stages = Stages(monkeypatch, failing="evaluate")
-    assert cell.main(options(tmp_path)) == 1
+    stages.failing = "evaluate"
     message = "cell: pipeline.evaluate failed; the same command resumes the cell.\n"
-    assert capsys.readouterr().err == message
+    assert refused(cell.main(options(tmp_path))) == message
     stages.failing = "none"
     assert cell.main(options(tmp_path)) == 0
     assert stages.ran == ["prepare", "train", "evaluate", "evaluate", "evaluate", "measure"]
 
 
 def test_a_wrong_setting_is_refused_before_anything_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stages = Stages(monkeypatch)
     assert cell.main([*options(tmp_path), "-S", "train.batch_size=0"]) == 1
     assert "train.batch_size" in capsys.readouterr().err
     assert not stages.ran

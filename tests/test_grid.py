@@ -10,6 +10,7 @@ import yaml
 
 from pipeline import grid
 from tests.test_pipeline import ROOT, Project, make_project
+from tests.tiny import Refused
 
 SMALL = ["--batch-size", "8", "16", "--learning-rate", "1e-5", "--margin", "0.3"]
 SMALL += ["--temperature", "0.05", "--ratio", "1", "1.5", "2"]
@@ -18,8 +19,9 @@ SMALL += ["--temperature", "0.05", "--ratio", "1", "1.5", "2"]
 class Experiments:
     """Stands for DVC: a cell scores more with the larger batch; ratios 1.5 and 2 are equal."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, collapse: str = "never") -> None:
-        self.collapse = collapse
+    collapse = "never"  # an override that fails
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ran: list[Sequence[str]] = []
         self.known: dict[str, float] = {}
         monkeypatch.chdir(ROOT)
@@ -35,14 +37,18 @@ class Experiments:
         return None
 
 
+@pytest.fixture
+def experiments(monkeypatch: pytest.MonkeyPatch) -> Experiments:
+    return Experiments(monkeypatch)
+
+
 def command(*more: str) -> list[str]:
     return ["--objective", "vicreg_modified", *SMALL, *more]
 
 
 def test_stage_two_searches_at_stage_ones_best(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    experiments: Experiments, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    experiments = Experiments(monkeypatch)
     assert grid.main(command("-S", "train.steps=2")) == 0
     assert len(experiments.ran) == 2 + 3
     assert "train.steps=2" in experiments.ran[0]
@@ -64,27 +70,27 @@ def test_stage_two_searches_at_stage_ones_best(
 
 
 def test_a_cell_that_fails_is_told_and_the_search_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    experiments: Experiments, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Experiments(monkeypatch, collapse="train.batch_size=8")
+    experiments.collapse = "train.batch_size=8"
     assert grid.main(command()) == 0
     assert "failed: train: it collapsed.\n" in capsys.readouterr().out
 
 
 def test_without_any_finished_cell_the_reason_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    experiments: Experiments, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Experiments(monkeypatch, collapse="train.learning_rate=1e-05")
+    experiments.collapse = "train.learning_rate=1e-05"
     assert grid.main(command()) == 1
     said = capsys.readouterr().err
     assert said.startswith("grid: stage 1: none of 2 cells finished; the first of them: train: it")
 
 
 def test_ctrl_c_is_one_sentence_and_the_same_command_resumes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    experiments: Experiments,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    experiments = Experiments(monkeypatch)
-
     def interrupted(name: str, overrides: Sequence[str]) -> str | None:
         if len(experiments.ran) == 3:
             raise KeyboardInterrupt
@@ -112,10 +118,8 @@ def test_ctrl_c_is_one_sentence_and_the_same_command_resumes(
     ],
 )
 def test_the_grids_are_the_papers_over_what_the_objective_has(
-    monkeypatch: pytest.MonkeyPatch, objective: str, more: list[str], second: int
+    experiments: Experiments, objective: str, more: list[str], second: int
 ) -> None:
-    monkeypatch.chdir(ROOT)
-    experiments = Experiments(monkeypatch)
     assert grid.main(["--objective", objective, "-S", "profile=paper-bert", *more]) == 0
     assert len(experiments.ran) == 4 * 4 + second
     assert all("evaluate.tasks=STS-B" in overrides for overrides in experiments.ran)
@@ -140,12 +144,8 @@ def test_the_grids_are_the_papers_over_what_the_objective_has(
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_a_mistake_is_one_sentence_and_runs_nothing(
-    more: list[str],
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    experiments: Experiments, capsys: pytest.CaptureFixture[str], more: list[str], message: str
 ) -> None:
-    experiments = Experiments(monkeypatch)
     assert grid.main(command(*more)) == 1
     told = capsys.readouterr().err
     assert told.startswith("grid: ")
@@ -154,11 +154,10 @@ def test_a_mistake_is_one_sentence_and_runs_nothing(
 
 
 def test_another_folder_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert grid.main(command()) == 1
-    assert "has no .git, so it is not the root of a DVC repository" in capsys.readouterr().err
+    assert "has no .git, so it is not the root of a DVC repository" in refused(grid.main(command()))
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+FILES_OF_GITHUB = sorted((ROOT / ".github").glob("*/*.yml"))
+SCHEMAS = {"workflows": "github-workflows", "ISSUE_TEMPLATE": "github-issue-forms"}
 
 
 def text_of(path: str) -> str:
@@ -24,10 +25,11 @@ def test_the_version_is_the_newest_of_the_changelog_and_the_cited_one() -> None:
     assert newest[0] == PROJECT["version"] == yaml.safe_load(text_of("CITATION.cff"))["version"]
 
 
-@pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.name)
-def test_a_workflow_has_githubs_schema(file: Path) -> None:
+@pytest.mark.parametrize("file", FILES_OF_GITHUB, ids=lambda file: file.name)
+def test_a_workflow_or_an_issue_form_has_githubs_schema(file: Path) -> None:
     pytest.importorskip("check_jsonschema", reason="check-jsonschema has the schema")
-    vendored = files("check_jsonschema") / "builtin_schemas/vendor/github-workflows.json"
+    kind = "github-issue-config" if file.name == "config.yml" else SCHEMAS[file.parent.name]
+    vendored = files("check_jsonschema") / f"builtin_schemas/vendor/{kind}.json"
     schema = json.loads(vendored.read_text(encoding="utf-8"))
     # YAML 1.1 reads the key `on` as true.
     content = {
@@ -43,15 +45,6 @@ def test_ci_runs_the_projects_own_script_on_each_python_that_is_promised() -> No
     versions = job["strategy"]["matrix"]["python"]
     assert PROJECT["requires-python"] == f">={versions[0]}"
     assert versions == ["3.11", "3.12", "3.13"]
-
-
-@pytest.mark.parametrize("name", ["bug", "proposal"])
-def test_an_issue_form_asks_for_something(name: str) -> None:
-    form = yaml.safe_load(text_of(f".github/ISSUE_TEMPLATE/{name}.yml"))
-    assert {"name", "description", "body"} <= set(form)
-    identifiers = [part["id"] for part in form["body"]]
-    assert len(identifiers) == len(set(identifiers))
-    assert any(part["validations"]["required"] for part in form["body"])
 
 
 def test_every_command_of_the_distribution_is_a_function_there() -> None:

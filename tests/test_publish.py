@@ -8,7 +8,7 @@ import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -36,9 +36,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Path:
     return folder
 
 
-def metrics(file: Path, version: str, seed: int, score: float, **other: Any) -> Path:
+def metrics(file: Path, version: str, seed: int, score: float) -> Path:
     content = json.loads((ROOT / "metrics" / "vicreg" / "42.json").read_text(encoding="utf-8"))
-    content |= {"version": version, "seed": seed, "encoder": f"vicreg-{seed}", **other}
+    content |= {"version": version, "seed": seed, "encoder": f"vicreg-{seed}"}
     content["sts"]["stsb_captions"]["spearman"] = score
     file.write_text(json.dumps(content), encoding="utf-8")
     return file
@@ -63,45 +63,40 @@ def published(trained: Path, measured: list[str], tmp_path_factory: pytest.TempP
     return place
 
 
-class TestCard:
-    def test_its_metadata_are_those_that_the_hub_shows(self, published: Path) -> None:
-        data = ModelCard.load(published / "README.md").data
-        assert (data.license, data.language) == ("apache-2.0", "en")
-        assert (data.base_model, data.datasets) == ("somebody/backbone", ["somebody/sentences"])
-        assert data.library_name == "sentence-transformers"
-
-    def test_its_model_index_has_the_measured_score(self, published: Path) -> None:
-        results = ModelCard.load(published / "README.md").data.eval_results or []
-        assert len(results) == 1
-        result = results[0]
-        assert (result.dataset_name, result.metric_type) == ("stsb_captions", "spearman_cosine")
-        assert result.metric_value == 0.6
-
-    def test_it_tells_mean_and_deviation_over_seeds_and_its_limits(self, published: Path) -> None:
-        text = (published / "README.md").read_text(encoding="utf-8")
-        assert "| stsb_captions | 60.00 | 62.00 | 2.83 | 2 |" in text
-        assert "It is one of 2 seeds that were measured." in text
-        assert "the files of stsb_captions are not the benchmark's" in text
-
-    @pytest.mark.verify
-    def test_its_example_runs_on_what_was_uploaded(
-        self, published: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        text = (published / "README.md").read_text(encoding="utf-8")
-        code = text.partition("```python\n")[2].partition("```")[0]
-        assert f'SentenceTransformer("{REPO}")' in code
-        exec(code.replace(REPO, str(published)), {})
-        assert "tensor(" in capsys.readouterr().out
+def test_the_card_says_what_the_hub_shows_and_the_scores_over_seeds(published: Path) -> None:
+    card = ModelCard.load(published / "README.md")
+    text, data = str(card), card.data
+    assert (data.license, data.language) == ("apache-2.0", "en")
+    assert (data.base_model, data.datasets) == ("somebody/backbone", ["somebody/sentences"])
+    assert data.library_name == "sentence-transformers"
+    (result,) = data.eval_results or []
+    assert (result.dataset_name, result.metric_type) == ("stsb_captions", "spearman_cosine")
+    assert result.metric_value == 0.6
+    assert "| stsb_captions | 60.00 | 62.00 | 2.83 | 2 |" in text
+    assert "It is one of 2 seeds that were measured." in text
+    assert "the files of stsb_captions are not the benchmark's" in text
 
 
-def test_the_folder_says_how_its_embeddings_are_compared(published: Path) -> None:
+@pytest.mark.verify
+def test_the_cards_example_runs_on_what_was_uploaded(
+    published: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (published / "README.md").read_text(encoding="utf-8")
+    code = text.partition("```python\n")[2].partition("```")[0]
+    assert f'SentenceTransformer("{REPO}")' in code
+    exec(code.replace(REPO, str(published)), {})
+    assert "tensor(" in capsys.readouterr().out
+
+
+def test_the_uploaded_folder_keeps_the_embeddings_and_the_measured_one_its_version(
+    trained: Path, measured: list[str], published: Path
+) -> None:
     text = (published / "config_sentence_transformers.json").read_text(encoding="utf-8")
     assert json.loads(text)["similarity_fn_name"] == "cosine"
-
-
-def test_the_embeddings_stay_the_same(trained: Path, published: Path) -> None:
     first, second = (SentenceEncoder.load(one, "cpu").encode(TEXTS) for one in (trained, published))
     assert np.array_equal(first, second)
+    own = json.loads(Path(measured[0]).read_text(encoding="utf-8"))
+    assert folder_version(trained) == own["version"]
 
 
 def test_the_graph_gives_the_token_states_that_are_pooled(published: Path) -> None:
@@ -112,14 +107,6 @@ def test_the_graph_gives_the_token_states_that_are_pooled(published: Path) -> No
     given = {one.name: batch[one.name] for one in session.get_inputs()}
     (states,) = session.run(["last_hidden_state"], given)
     assert np.allclose(states[:, 0], encoder.encode(TEXTS), atol=1e-5)
-
-
-def test_the_folder_that_was_measured_is_not_touched(
-    trained: Path, measured: list[str], published: Path
-) -> None:
-    assert published.is_dir()
-    own = json.loads(Path(measured[0]).read_text(encoding="utf-8"))
-    assert folder_version(trained) == own["version"]
 
 
 class Hub(BaseHTTPRequestHandler):
