@@ -21,7 +21,6 @@ Without a GPU all of it runs on the CPU with tiny sizes, to show that it runs.
 """
 
 import argparse
-import csv
 import json
 import os
 import signal
@@ -29,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,10 +46,10 @@ from transformers import BertConfig, BertModel
 from benchmarks import common, train_step
 from benchmarks.common import ROOT, say
 from pipeline.config.load import load
-from pipeline.config.schema import BackboneParams, Params
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Layout
 from pipeline.machine.device import describe, multiply_in, resolve
+from pipeline.machine.stage import parser as stage_parser
 from pipeline.objectives import OBJECTIVES
 from pipeline.prepare import prepare
 from pipeline.senteval.graded_pairs import read_dev
@@ -60,8 +59,6 @@ from pipeline.training.dev import DevSet
 from pipeline.training.identity import identify
 from pipeline.training.network import build
 from pipeline.training.places import Places
-from pipeline.training.processes import ALONE
-from pipeline.training.step import Step
 
 SEED = 42
 RATE = 0.1  # of dropout
@@ -101,66 +98,49 @@ CPU = Sizes(TINY_SHAPE, 8, 16, 12, 12, 6, 64, 3)
 
 
 class Bench:
-    """The device, the sizes for it, and a folder for backbones and prepared sentences."""
+    """The device, the sizes for it, and a folder with a backbone and prepared sentences.
+
+    The backbone has BERT base's shape, or a tiny one; its weights are random.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.backbone, self.prepared = folder / "backbone", folder / "prepared"
         self.device = resolve("cuda" if torch.cuda.is_available() else "cpu")
         self.on_gpu = self.device.type == "cuda"
         self.sizes = GPU if self.on_gpu else CPU
+        if not self.prepared.exists():  # which appears whole, and last
+            tokenizer = SentenceEncoder.load(train_step.EMBEDDED, "cpu").tokenizer
+            bert = BertModel(BertConfig(**self.sizes.shape), add_pooling_layer=False)
+            SentenceEncoder(bert, tokenizer, Layout("cls")).save(self.backbone)
+            params = load(self.params())
+            prepare(params.corpus, params.backbone, params.train, self.prepared)
 
     def seconds(self, work: Callable[[], object], calls: int = 1) -> float:
         """Wall time of a call, without the first one."""
         work()
         return train_step.seconds(work, self.device, calls) / calls
 
-    def backbone(self) -> Path:
-        """A backbone of BERT base's shape, or of a tiny one; its weights are random."""
-        folder = self.folder / "backbone"
-        if not folder.exists():
-            tokenizer = SentenceEncoder.load(train_step.EMBEDDED, "cpu").tokenizer
-            bert = BertModel(BertConfig(**self.sizes.shape), add_pooling_layer=False)
-            SentenceEncoder(bert, tokenizer, Layout("cls")).save(folder)
-        return folder
-
-    def params(self, **settings: Any) -> Params:
+    def params(self, **settings: Any) -> Path:
         """params.yaml for that backbone, with other settings of `train`."""
-        params = load(ROOT / "params.yaml")
-        source = str(self.backbone())
-        own: dict[str, Any] = {"max_length": self.sizes.length, "batch_size": self.sizes.batch}
-        own |= {"learning_rate": 1e-5, "device": str(self.device), "dev": self.dev(params)}
-        return params.model_copy(
-            update={
-                "backbone": BackboneParams(
-                    source=source, watch=source, revision=None, pooling="cls"
-                ),
-                "train": params.train.model_copy(update=own | settings),
-            }
-        )
-
-    def dev(self, params: Params) -> str:
-        """A table of graded pairs: all of the sample's on a GPU, else the first ones."""
-        file = self.folder / "dev.tsv"
-        if not file.exists():
-            lines = (ROOT / params.train.dev).read_text(encoding="utf-8").splitlines()
-            own_lines = lines if self.on_gpu else lines[:40]
-            file.write_text("\n".join(own_lines) + "\n", encoding="utf-8")
-        return str(file)
-
-    def prepared(self) -> Path:
-        """The sample's sentences as token arrays."""
-        folder = self.folder / "prepared"
-        if not (folder / "meta.json").exists():
-            params = self.params()
-            corpus = params.corpus.model_copy(update={"source": str(ROOT / params.corpus.source)})
-            prepare(corpus, params.backbone, params.train, folder)
-        return folder
+        content = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+        content["backbone"] = train_step.backbone_params(self.backbone).model_dump()
+        content["train"] |= {
+            "max_length": self.sizes.length,
+            "batch_size": self.sizes.batch,
+            "learning_rate": 1e-5,
+            "device": str(self.device),
+            **settings,
+        }
+        file = self.folder / "params.yaml"
+        file.write_text(yaml.safe_dump(content), encoding="utf-8")
+        return file
 
     def places(self, name: str) -> Places:
         """Where a run writes."""
         run = self.folder / name
         tables = run / "curve.csv", run / "dynamics.csv"
-        return Places(self.prepared(), run / "model", *tables, run / "checkpoints")
+        return Places(self.prepared, run / "model", *tables, run / "checkpoints")
 
     def trained(self, name: str, report: Callable[[int], None], **settings: Any) -> dict[str, str]:
         """Train as pipeline.train does, and call `report` after each step.
@@ -168,19 +148,15 @@ class Bench:
         Returns:
             What was taken for `auto`, as the encoder's record says.
         """
-        often = {"evaluate_every": NEVER, "record_every": NEVER, "steps": self.sizes.steps}
-        params = self.params(**often | settings)
-        identity = identify(params, "info_nce", SEED, self.prepared())
-        dev = DevSet(read_dev(Path(params.train.dev)), 64)
         places = self.places(name)
+        often = {"evaluate_every": NEVER, "record_every": NEVER, "steps": self.sizes.steps}
+        params = load(self.params(**often | settings))
+        identity = identify(params, "info_nce", SEED, self.prepared)
+        dev = DevSet(read_dev(Path(params.train.dev)), 64)
         train(identity, dev, places, lambda step, _steps, _row: report(step))
         record = json.loads((places.model / "triad.json").read_text(encoding="utf-8"))
         names = ("precision", "compile", "cuda_graphs", "attention")
         return {name: str(record["training"][name]) for name in names}
-
-    def wait(self) -> None:
-        """For all that the device still has to do."""
-        train_step.seconds(lambda: None, self.device)
 
 
 class Watch:
@@ -201,12 +177,12 @@ class Watch:
     def __call__(self, step: int) -> None:
         """Take note of a step."""
         if step == self._half:
-            self._bench.wait()
+            train_step.wait(self._bench.device)
             self._begun = time.perf_counter()
         if step == self._half + self.HOST:
             self.found["host_ms"] = 1000 * (time.perf_counter() - self._begun) / self.HOST
         if step == self._end:
-            self._bench.wait()
+            train_step.wait(self._bench.device)
             passed = time.perf_counter() - self._begun
             self.found["wall_ms"] = 1000 * passed / (self._end - self._half)
 
@@ -226,7 +202,8 @@ def attention(bench: Bench, write: Write) -> None:
     write(machine=about | {"device": describe(bench.device)} | cuda)
     for choice in ("torch's choice", "training's choice"):
         if choice == "training's choice":
-            build(bench.params().backbone, bench.params().train, bench.device)
+            params = load(bench.params())
+            build(params.backbone, params.train, bench.device)
         for dtype in (torch.bfloat16, torch.float32):
             for masked in (False, True):
                 rate, kernel = drop_rate(bench.device, dtype, masked=masked)
@@ -302,17 +279,13 @@ def losses(bench: Bench, write: Write) -> None:
 
 def few_losses(bench: Bench, settings: dict[str, Any]) -> tuple[list[float], str]:
     """Of some steps, and how they were taken; they are read at the end only."""
-    folder = train_step.EMBEDDED if bench.on_gpu else bench.backbone()
+    folder = train_step.EMBEDDED if bench.on_gpu else bench.backbone
     task = train_step.Task(folder, bench.device, bench.sizes.batch, bench.sizes.compared)
-    torch.manual_seed(SEED)
-    source = str(task.folder)
-    backbone = BackboneParams(source=source, watch=source, revision=None, pooling="cls")
     own = task.settings.model_copy(update=settings)
-    _, network = build(backbone, own, bench.device)
+    network, step = train_step.our_step(task, own, OBJECTIVES["vicreg_modified"]())
     for module in network.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
-    step = Step(network, OBJECTIVES["vicreg_modified"](), own, ALONE)
 
     def taken(rows: np.ndarray) -> Tensor:
         ids, mask = task.collate(rows)
@@ -339,7 +312,7 @@ def base(bench: Bench, write: Write) -> None:
 
     def follow(step: int) -> None:
         if step in (steps // 2, steps - 1):
-            bench.wait()
+            train_step.wait(bench.device)
             (profiler.start if step == steps // 2 else profiler.stop)()
 
     bench.trained("profiled", follow, steps=steps)
@@ -365,6 +338,15 @@ def counters() -> dict[str, Any]:
     return {name: dict(values) for name, values in counted.items() if values}
 
 
+def attempt(write: Write, what: dict[str, Any], work: Callable[[], dict[str, Any]]) -> None:
+    """Write what one of several things gives, or why it failed: the others are to run."""
+    torch.compiler.reset()
+    try:
+        write(**what, **work())
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        write(**what, failed=repr(error)[:500])
+
+
 def variants(bench: Bench, write: Write) -> None:
     """The same step with other settings, those first that say most."""
     half = bench.sizes.batch // 2
@@ -378,70 +360,54 @@ def variants(bench: Bench, write: Write) -> None:
         settings[:0] = [{"capture": True}, {"capture": True, "packed": True}]
         settings += [{"precision": "tf32"}, {"precision": "fp32"}]
         settings += [{"batch_size": 2 * bench.sizes.batch}]
-    for number, variant in enumerate(settings):
-        torch.compiler.reset()
+
+    def timed(name: str, variant: dict[str, Any]) -> dict[str, Any]:
         watch = Watch(bench)
-        try:
-            execution = bench.trained(f"variant{number}", watch, **variant)
-        except Exception as error:  # noqa: BLE001 - the others are to run
-            write(settings=variant, failed=repr(error)[:500])
-        else:
-            write(settings=variant, **watch.found, taken=execution)
+        return {"taken": bench.trained(name, watch, **variant), **watch.found}
+
+    for number, variant in enumerate(settings):
+        attempt(write, {"settings": variant}, partial(timed, f"variant{number}", variant))
 
 
 def peers(bench: Bench, write: Write) -> None:
     """What others take for the same batches, in the precision that `auto` chooses."""
-    sizes, folder = bench.sizes, bench.backbone()
-    task = train_step.Task(folder, bench.device, sizes.batch, sizes.steps // 2)
-    compiling = {
-        "compiled, default": None,
-        "compiled, reduce-overhead": "reduce-overhead",
-    }
+    sizes = bench.sizes
+    task = train_step.Task(bench.backbone, bench.device, sizes.batch, sizes.steps // 2)
     contestants: dict[str, Callable[[], train_step.Contestant]] = {
         "ours": partial(train_step.ours, task),
         "trainer": partial(train_step.trainer, task),
-        "eager": partial(train_step.plain, task, compiling=False),
+        "eager": partial(train_step.plain, task, None),
     }
     if bench.on_gpu:
-        for name, mode in compiling.items():
-            contestants[name] = partial(train_step.plain, task, compiling=True, mode=mode)
+        for mode in ("default", "reduce-overhead"):
+            contestants[f"compiled, {mode}"] = partial(train_step.plain, task, mode)
+
+    def timed(make: Callable[[], train_step.Contestant]) -> dict[str, float]:
+        contestant = make()
+        contestant(task.first)
+        return {"wall_ms": 1000 * contestant(task.batches) / len(task.batches)}
+
     for name, make in contestants.items():
-        torch.compiler.reset()
-        try:
-            contestant = make()
-            contestant(task.first)
-            write(peer=name, wall_ms=1000 * contestant(task.batches) / len(task.batches))
-        except Exception as error:  # noqa: BLE001 - the others are to run
-            write(peer=name, failed=repr(error)[:500])
+        attempt(write, {"peer": name}, partial(timed, make))
 
 
 def stage(bench: Bench, write: Write) -> None:
     """The command: uninterrupted, then killed after a checkpoint and resumed; are both equal."""
     steps = bench.sizes.stage_steps
     params = bench.params(steps=steps, evaluate_every=max(1, steps // 6), record_every=10)
-    file = bench.folder / "params.yaml"
-    content = params.model_dump(mode="json")
-    content["objectives"] = {"info_nce": content["objectives"]["info_nce"]}
-    content["analysis"]["objectives"] = content["analysis"]["simulation"]["objectives"] = [
-        "info_nce"
-    ]
-    content["runs"]["objectives"] = ["info_nce"]
-    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    curves = []
     for name in ("whole", "killed"):
         places = bench.places(name)
         begun = time.perf_counter()
         if name == "killed":
-            write(killed_after=killed(command(file, places), places))
+            write(killed_after=killed(command(params, places), places))
         completed = subprocess.run(  # noqa: S603 - our own command
-            command(file, places), cwd=ROOT, check=True, capture_output=True, text=True
+            command(params, places), cwd=ROOT, check=True, capture_output=True, text=True
         )
         took = time.perf_counter() - begun
         write(run=name, seconds=took, said=completed.stdout.splitlines()[-2:])
-    curves = [table(bench.places(name).curve) for name in ("whole", "killed")]
-    write(
-        curves_equal=curves[0] == curves[1],
-        scores=[[row["dev_spearman"] for row in curve] for curve in curves],
-    )
+        curves.append(places.curve.read_text(encoding="utf-8"))
+    write(curves_equal=curves[0] == curves[1], curves=curves)
 
 
 def command(params: Path, places: Places) -> list[str]:
@@ -470,12 +436,6 @@ def killed(arguments: Sequence[str], places: Places) -> float | None:
     return time.perf_counter() - begun if run.returncode else None
 
 
-def table(file: Path) -> list[dict[str, str]]:
-    """A CSV file's rows."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 def serving(bench: Bench, write: Write) -> None:
     """The service's backends on the device: agreement, and texts a second of one thread."""
     from serve.encoders.backends import BACKENDS, self_test  # noqa: PLC0415 - may not be installed
@@ -483,7 +443,7 @@ def serving(bench: Bench, write: Write) -> None:
     from serve.encoders.exported import Exported  # noqa: PLC0415
 
     sizes = bench.sizes
-    folders = [ROOT / "encoders/reference/vicreg_modified", bench.backbone()]
+    folders = [ROOT / "encoders/reference/vicreg_modified", bench.backbone]
     for folder in folders:
         exported = Exported.load(export(folder, bench.folder / "exports"))
         ids = np.full((sizes.batch, sizes.length), 7, np.int64)
@@ -503,7 +463,7 @@ def serving(bench: Bench, write: Write) -> None:
 def overheads(bench: Bench, write: Write) -> None:
     """See benchmarks.train_step; eager here, as a compiler for each loss would take minutes."""
     sizes = bench.sizes
-    task = train_step.Task(bench.backbone(), bench.device, sizes.batch, 2 * sizes.compared)
+    task = train_step.Task(bench.backbone, bench.device, sizes.batch, 2 * sizes.compared)
     task.settings = task.settings.model_copy(update={"compile": "off"})
     write(**train_step.overheads(task, 2, sizes.calls))
 
@@ -529,40 +489,18 @@ PARTS = {
 }
 
 
-def run_part(name: str, out: Path, folder: Path) -> None:
-    """In a process of its own: each finding is a line of the file before the next one begins."""
-
-    def write(**found: Any) -> None:
-        append(out, {"part": name, **found})
-
-    PARTS[name].run(Bench(folder), write)
-
-
-def append(out: Path, line: dict[str, Any]) -> None:
+def append(out: Path, **found: Any) -> None:
     """Add a line to the file, for good."""
     with out.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+        file.write(json.dumps(found) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
 
-def run_parts(names: Sequence[str], out: Path, minutes: float) -> Iterator[dict[str, Any]]:
-    """Each part's end: its exit status (None where its time was over), seconds, last words."""
-    end = time.monotonic() + 60 * minutes
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            begun = time.monotonic()
-            limit = min(PARTS[name].seconds * minutes / 10, end - begun)
-            if limit <= 0:
-                yield {"part": name, "status": None, "seconds": 0.0, "last": "no time was left"}
-                continue
-            status, last = one_part(name, out, Path(folder), limit)
-            took = time.monotonic() - begun
-            yield {"part": name, "status": status, "seconds": took, "last": last}
-
-
-def one_part(name: str, out: Path, folder: Path, limit: float) -> tuple[int | None, str]:
-    """Its exit status, and the end of what it said."""
+def run_part(name: str, out: Path, folder: Path, limit: float) -> tuple[int | None, str]:
+    """In a process of its own: its exit status, None where its time was over; its last words."""
+    if limit <= 0:
+        return None, "no time was left"
     own = [sys.executable, "-m", "benchmarks.gpu", "--part", name]
     own += ["--out", str(out), "--folder", str(folder)]
     with (folder / f"{name}.log").open("w+", encoding="utf-8") as log:
@@ -581,29 +519,30 @@ def one_part(name: str, out: Path, folder: Path, limit: float) -> tuple[int | No
         return status, log.read()[-1500:]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main() -> int:
     """Command line; the exit status is the number of parts that failed."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.gpu",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = stage_parser("benchmarks.gpu", __doc__)
     parser.add_argument("--out", type=Path, required=True, help="file that lines are added to")
     parser.add_argument("--minutes", type=float, default=9.5, help="for all parts together (9.5)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args(argv)
+    options = parser.parse_args()
     out = options.out.resolve()
     if options.part:
-        run_part(options.part, out, options.folder)
+        PARTS[options.part].run(Bench(options.folder), partial(append, out, part=options.part))
         return 0
+    end = time.monotonic() + 60 * options.minutes
     failed = 0
-    for ended in run_parts(options.parts, out, options.minutes):
-        append(out, ended)
-        fine = ended["status"] == 0
-        failed += not fine
-        say(f"{ended['part']}: {'done' if fine else 'failed'} after {ended['seconds']:.0f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.parts:
+            begun = time.monotonic()
+            limit = min(PARTS[name].seconds * options.minutes / 10, end - begun)
+            status, last = run_part(name, out, Path(folder), limit)
+            took = time.monotonic() - begun
+            append(out, part=name, status=status, seconds=took, last=last)
+            failed += status != 0
+            say(f"{name}: {'done' if status == 0 else 'failed'} after {took:.0f} s")
     return failed
 
 

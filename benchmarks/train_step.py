@@ -40,18 +40,18 @@ from transformers import BertConfig, BertModel, PrinterCallback, TrainerCallback
 from benchmarks import common
 from benchmarks.common import ROOT, ratios, say, shown, spread
 from pipeline.config.load import load
-from pipeline.config.schema import BackboneParams
+from pipeline.config.schema import BackboneParams, TrainParams
 from pipeline.data.batches import Collate, batch_indices, collator
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Layout
 from pipeline.machine.device import autocast_dtype, describe, resolve
 from pipeline.machine.errors import InputError
-from pipeline.objectives import OBJECTIVES
+from pipeline.objectives import OBJECTIVES, Objective
 from pipeline.results.layout import markdown_table
-from pipeline.training.compilation import compiled, compiles
+from pipeline.training.compilation import compiles
 from pipeline.training.dynamics import dynamics
-from pipeline.training.network import build
+from pipeline.training.network import TrainingNetwork, build
 from pipeline.training.packed import UNIT, packing
 from pipeline.training.processes import ALONE
 from pipeline.training.step import Step
@@ -124,15 +124,19 @@ def save_backbone(size: str, folder: Path) -> None:
     encoder.save(folder)
 
 
-def seconds(work: Callable[[], object], device: torch.device, calls: int = 1) -> float:
-    """Wall time of so many calls, with all that they leave the device to do."""
+def wait(device: torch.device) -> None:
+    """For all that the device still has to do."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def seconds(work: Callable[[], object], device: torch.device, calls: int = 1) -> float:
+    """Wall time of so many calls, with all that they leave the device to do."""
+    wait(device)
     start = time.perf_counter()
     for _ in range(calls):
         work()
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
+    wait(device)
     return time.perf_counter() - start
 
 
@@ -149,29 +153,38 @@ def loop(
     return lambda batches: seconds(partial(train, batches), task.device)
 
 
+def backbone_params(folder: Path) -> BackboneParams:
+    """A local backbone that is trained on its [CLS] token."""
+    return BackboneParams(source=str(folder), watch=str(folder), revision=None, pooling="cls")
+
+
+def our_step(
+    task: Task, settings: TrainParams, objective: Objective
+) -> tuple[TrainingNetwork, Step]:
+    """The network that pipeline.train would build, and its step."""
+    torch.manual_seed(SEED)
+    _, network = build(backbone_params(task.folder), settings, task.device)
+    return network, Step(network, objective, settings, ALONE)
+
+
 def ours(task: Task, *, packed: bool = False) -> Contestant:
     """Our step, as pipeline.train takes it."""
     settings = task.settings.model_copy(update={"packed": packed})
-    torch.manual_seed(SEED)
-    source = str(task.folder)
-    backbone = BackboneParams(source=source, watch=source, revision=None, pooling="cls")
-    _, network = build(backbone, settings, task.device)
-    objective = OBJECTIVES["info_nce"](temperature=TEMPERATURE)
-    step = partial(Step(network, objective, settings, ALONE), lr_scale=1.0)
+    network, step = our_step(task, settings, OBJECTIVES["info_nce"](temperature=TEMPERATURE))
     few = network.few_lengths
-    return loop(task, step, packing(task.collate, task.lengths, settings, few_shapes=few))
+    collate = packing(task.collate, task.lengths, settings, few_shapes=few)
+    return loop(task, partial(step, lr_scale=1.0), collate)
 
 
-def plain(task: Task, *, compiling: bool, mode: str | None = None) -> Contestant:
+def plain(task: Task, mode: str | None) -> Contestant:
     """The same model in a loop as one would write it with torch and transformers.
 
     Args:
         task: what is trained on.
-        compiling: whether the model is compiled.
-        mode: of torch.compile.
+        mode: of torch.compile, such as `default`; None: it is not compiled.
 
     Raises:
-        InputError: compiling is asked for where there is no compiler.
+        InputError: there is no compiler.
     """
     torch.manual_seed(SEED)
     encoder = SentenceEncoder.load(task.folder, str(task.device))
@@ -183,7 +196,7 @@ def plain(task: Task, *, compiling: bool, mode: str | None = None) -> Contestant
     def embed(ids: Tensor, mask: Tensor) -> Any:
         return head(transformer(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0])
 
-    if compiling:
+    if mode:
         compiles("on", task.device)
         embed = torch.compile(embed, mode=mode)
 
@@ -226,7 +239,7 @@ def trainer(task: Task) -> Contestant:
 
         def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002 - its base's
             if state.global_step in {2, state.max_steps}:
-                seconds(lambda: None, task.device)  # waits for the device
+                wait(task.device)
                 self.times.append(time.perf_counter())
 
     def train(batches: Batches) -> float:
@@ -271,8 +284,8 @@ def contest(task: Task, rounds: int) -> dict[str, Any]:
     """Ours and its peers warm up, then take turns."""
     peers = {
         "packed": partial(ours, task, packed=True),
-        "loop": partial(plain, task, compiling=False),
-        "compiled": partial(plain, task, compiling=True),
+        "loop": partial(plain, task, None),
+        "compiled": partial(plain, task, "default"),
         "trainer": partial(trainer, task),
     }
     contestants = {"ours": ours(task)}
@@ -310,30 +323,23 @@ def contest(task: Task, rounds: int) -> dict[str, Any]:
 def overheads(task: Task, rounds: int, calls: int) -> dict[str, Any]:
     """What objectives and recording cost, interleaved with our step.
 
-    In a step on CUDA, launching them can hide behind work that the device still has: shares of
-    short steps are upper bounds.
+    Objectives are not compiled here. In a step on CUDA, launching them can hide behind work that
+    the device still has: shares are upper bounds.
     """
     step = ours(task)
     step(task.first)
-    compiling = compiles(task.settings.compile, task.device)
-    graphs = compiling and task.device.type == "cuda"
     views = near_views(task)
     works: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {}
     for name, kind in OBJECTIVES.items():
         objective = kind()
-        loss = compiled(objective.loss, graphs=graphs) if compiling else objective.loss
-        works[name] = (
-            partial(backward, loss, views, graphs=graphs),
-            partial(dynamics, objective, *views),
-        )
+        works[name] = partial(backward, objective, views), partial(dynamics, objective, *views)
         for work in works[name]:
-            seconds(work, task.device, 3)  # a CUDA graph is recorded in the second call
-        say(f"{name}: warm")
-    steps = len(task.batches) // rounds
+            work()
     whole: list[float] = []
     parts: dict[str, list[list[float]]] = {name: [] for name in works}
     for number in range(rounds):
-        whole.append(1000 * step(task.batches[number * steps : (number + 1) * steps]) / steps)
+        batches = task.batches[number::rounds]
+        whole.append(1000 * step(batches) / len(batches))
         say(f"round {number + 1}: {whole[-1]:.1f} ms a step")
         for name, pair in works.items():
             parts[name].append([1000 * seconds(work, task.device, calls) / calls for work in pair])
@@ -354,13 +360,11 @@ def overheads(task: Task, rounds: int, calls: int) -> dict[str, Any]:
     }
 
 
-def backward(loss: Any, views: tuple[Tensor, Tensor], *, graphs: bool) -> None:
+def backward(objective: Objective, views: tuple[Tensor, Tensor]) -> None:
     """An objective forward and backward, on leaves."""
-    if graphs:
-        torch.compiler.cudagraph_mark_step_begin()  # type: ignore[no-untyped-call]
     for view in views:
         view.grad = None
-    loss(*views).backward()
+    objective.loss(*views).backward()  # type: ignore[no-untyped-call]
 
 
 def near_views(task: Task) -> tuple[Tensor, Tensor]:
@@ -417,7 +421,7 @@ greatest) of {settings["rounds"]} rounds of {settings["steps"]} steps
     return f"""\
 {text}
 {settings["size"]}: parts of a step of {OVERHEADS_BATCH} sentences, \
-{costs["step_ms"]["median"]:.1f} ms; objectives forward and backward, {settings["compiled"]}; \
+{costs["step_ms"]["median"]:.1f} ms; objectives forward and backward, not compiled; \
 recording at every {costs["record_every"]}th step
 
 {markdown_table(lines, left=1)}
