@@ -1,8 +1,8 @@
 """What computes embeddings: OpenVINO, ONNX Runtime or torch, behind one call.
 
-A backend is used only if it gives the reference vectors of the encoder's export: `choose` tries them
-in a fixed order, on a GPU first. Not here: how graphs and reference vectors are made (export.py),
-threads and batches (batcher.py).
+A backend is used only if it gives the reference vectors of the encoder's export: `choose` tries
+them in a fixed order, on a GPU first. Not here: how graphs and reference vectors are made
+(export.py), threads and batches (batcher.py).
 """
 
 import logging
@@ -83,7 +83,7 @@ def choose(
 
 
 def self_test(exported: Exported, embed: Embed) -> float:
-    """Least cosine of the reference vectors, computed in one padded batch, to what they should be."""
+    """Least cosine of the reference vectors, in one padded batch, to what they should be."""
     reference = exported.reference_vectors
     embeddings = embed(*pad(reference.ids, exported.description.padding_id))
     if embeddings.shape != reference.embeddings.shape or not np.isfinite(embeddings).all():

@@ -92,7 +92,7 @@ def _measured(encoder: ServedEncoder, metrics: Path) -> dict[str, Any] | None:
     beside = encoder.folder.with_name(f"{encoder.folder.name}.json")
     files = (_read(file) for file in [beside, *sorted(metrics.rglob("*.json"))])
     version = encoder.version
-    return next((content for content in files if content and content.get("version") == version), None)
+    return next((found for found in files if found and found.get("version") == version), None)
 
 
 def _read(file: Path) -> dict[str, Any] | None:

@@ -102,7 +102,7 @@ class Registry:
         when it is gone.
         """
         candidates = self._candidates()
-        self._seen = {name: signature for name, signature in self._seen.items() if name in candidates}
+        self._seen = {name: seen for name, seen in self._seen.items() if name in candidates}
         self.refused = {name: why for name, why in self.refused.items() if name in candidates}
         exports = _listed(Path(self._params.exported))
         again = self.refused if exports - self._exports else {}
@@ -147,7 +147,8 @@ class Registry:
             return
         exported = Exported.load(Path(self._params.exported) / version)
         tokenizer = exported.tokenizer()
-        if [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)] != exported.reference_vectors.ids:
+        ids = [tokenizer.cut(row) for row in tokenizer.encode(TEXTS)]
+        if ids != exported.reference_vectors.ids:
             raise ExportError("its tokenizer.json does not give the reference token ids.")
         params = self._params
         backend = choose(exported, folder, params.backend, self._threads, params.device)

@@ -13,7 +13,6 @@ from pipeline.encoder.folder import plain_pooling
 from pipeline.encoder.vectors import Embeddings, Ids
 from serve.encoders.exported import Embed
 
-
 _DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
 
