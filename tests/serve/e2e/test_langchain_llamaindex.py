@@ -71,25 +71,30 @@ def clients(server: Server, run: asyncio.Runner) -> Iterator[tuple[Any, Any]]:
         run.run(async_client.aclose())
 
 
+def assert_all_give(expected: Embeddings, *answers: list[list[float]]) -> None:
+    for found in answers:
+        assert cosines(np.array(found, np.float32), expected).min() > SAME
+
+
 def test_langchain_embeds_queries_and_documents(
     clients: tuple[Any, Any], run: asyncio.Runner, expected: Embeddings
 ) -> None:
     langchain, _ = clients
-    for found in (
+    assert_all_give(
+        expected,
         [langchain.embed_query(text) for text in TEXTS],
         langchain.embed_documents(TEXTS),
         run.run(langchain.aembed_documents(TEXTS)),
-    ):
-        assert cosines(np.array(found, np.float32), expected).min() > SAME
+    )
 
 
 def test_llama_index_embeds_queries_and_batches_of_texts(
     clients: tuple[Any, Any], run: asyncio.Runner, expected: Embeddings
 ) -> None:
     _, llama_index = clients
-    for found in (
+    assert_all_give(
+        expected,
         [llama_index.get_query_embedding(text) for text in TEXTS],
         llama_index.get_text_embedding_batch(TEXTS),
         run.run(llama_index.aget_text_embedding_batch(TEXTS)),
-    ):
-        assert cosines(np.array(found, np.float32), expected).min() > SAME
+    )
