@@ -182,6 +182,12 @@ def test_a_length_that_the_tokenizer_does_not_take_is_refused(corpus: Path, tmp_
     expected = r"train\.max_length: 129 tokens do not suit .* give 3 to 128\."
     with pytest.raises(InputError, match=expected):
         run(corpus, tmp_path / "out", **{"train.max_length": 129})
+
+
+def test_fewer_sentences_than_a_batch_are_refused(corpus: Path, tmp_path: Path) -> None:
+    expected = "60 distinct sentences, 6 of them held out, are fewer than one batch"
+    with pytest.raises(InputError, match=expected):
+        run(corpus, tmp_path / "out", **{"train.batch_size": 55})
     assert not (tmp_path / "out").exists()
 
 

@@ -57,6 +57,12 @@ def test_they_are_the_encoders_in_the_order_of_the_rows(
         assert parquet.read_table(tmp_path / output)["text"].to_pylist() == SENTENCES
 
 
+def test_an_array_has_the_bytes_that_numpy_would_write(fake: FakeEncoder, run: Run) -> None:
+    assert run() == 0
+    np.save(run.folder / "again.npy", np.load(run.output))
+    assert (run.folder / "again.npy").read_bytes() == run.output.read_bytes()
+
+
 @pytest.mark.parametrize("output", ["out.npy", "out.parquet"])
 def test_half_precision_is_the_rounded_single_of_length_one(
     tiny_bert: Path, tmp_path: Path, output: str

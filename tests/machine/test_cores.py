@@ -21,8 +21,10 @@ def version_1(quota: str) -> dict[str, str]:
         ({"cpu.max": "max 100000\n"}, ALLOWED),
         ({"cpu.max": "200000 100000\n"}, 2),
         ({"cpu.max": "150000 100000\n"}, 2),  # an idle share costs less than none
+        ({"cpu.max": "50000 100000\n"}, 1),
         ({"cpu.max": "1000 100000\n"}, 1),
         ({"cpu.max": "9900000 100000\n"}, ALLOWED),
+        ({"cpu.max": ""}, ALLOWED),
         ({"cpu.max": "many 100000\n"}, ALLOWED),
         (version_1("-1"), ALLOWED),
         (version_1("300000"), 3),

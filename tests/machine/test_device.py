@@ -6,6 +6,7 @@ import torch
 from pipeline.machine.device import (
     Precision,
     autocast_dtype,
+    describe,
     encoding_dtype,
     multiply_in,
     resolve,
@@ -47,18 +48,23 @@ def test_auto_takes_bf16_where_the_hardware_has_it(
     assert autocast_dtype(precision, CPU) == expected
 
 
-def test_tf32_is_taken_where_it_is_there_and_else_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NVIDIA's GPUs have it from 8.0 on."""
-    capability = (8, 0)
+@pytest.mark.parametrize(("capability", "there"), [((9, 0), True), ((8, 0), True), ((7, 5), False)])
+def test_tf32_is_taken_where_asked_for_and_there(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], *, there: bool
+) -> None:
     monkeypatch.setattr("torch.cuda.get_device_capability", lambda _: capability)
     monkeypatch.setattr("torch.cuda.get_device_name", lambda _: "a GPU")
-    assert taken_precision("tf32", CUDA) == "tf32"
-    assert autocast_dtype("tf32", CUDA) is None
-    capability = (7, 5)
-    for device, name in ((CUDA, "a GPU"), (CPU, "cpu, .*")):
-        expected = rf"train.precision: tf32, but {name} has none .*set auto"
-        with pytest.raises(InputError, match=expected):
-            taken_precision("tf32", device)
+    if there:
+        assert taken_precision("tf32", CUDA) == "tf32"
+        assert autocast_dtype("tf32", CUDA) is None
+        return
+    with pytest.raises(InputError, match=r"train.precision: tf32, but a GPU has none .*set auto"):
+        taken_precision("tf32", CUDA)
+
+
+def test_tf32_is_refused_on_a_cpu() -> None:
+    with pytest.raises(InputError, match=r"train.precision: tf32, but cpu, .* has none"):
+        taken_precision("tf32", CPU)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +118,7 @@ def test_a_gpu_with_a_number_becomes_the_current_one(
     monkeypatch.setattr("torch.cuda.set_device", lambda device: seen.append(device.index))
     assert resolve(name) == torch.device(name)
     assert seen == current
+
+
+def test_hardware_is_named_in_words() -> None:
+    assert describe(CPU).startswith("cpu, ")

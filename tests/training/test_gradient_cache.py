@@ -55,6 +55,19 @@ def test_it_is_the_gradient_of_one_graph_over_the_same_parts(name: str, size: in
     torch.testing.assert_close(torch.rand(3), drawn_next, rtol=0, atol=0)
 
 
+def test_another_dropout_in_the_second_pass_would_show() -> None:
+    """That the comparison above can fail."""
+    objective, model, batch = OBJECTIVES["info_nce"](), network(), rows()
+    torch.manual_seed(5)
+    torch.autograd.backward(objective(*model(batch).chunk(2)))
+    one = gradients(model)
+    model.zero_grad()
+    torch.manual_seed(6)
+    torch.autograd.backward(objective(*model(batch).chunk(2)))
+    with pytest.raises(AssertionError):
+        torch.testing.assert_close(gradients(model), one, rtol=TOLERANCE, atol=TOLERANCE)
+
+
 def test_no_graph_spans_more_than_a_part() -> None:
     seen: list[tuple[int, bool]] = []
     model = network()
@@ -65,3 +78,10 @@ def test_no_graph_spans_more_than_a_part() -> None:
 
     backward_in_parts(embed, in_parts((rows(),), 8), length)
     assert seen == [(8, False), (8, False), (4, False), (8, True), (8, True), (4, True)]
+
+
+def test_a_loss_that_depends_on_nothing_leaves_zero() -> None:
+    """No anchor was open, and an objective gave a constant."""
+    model = network()
+    backward_in_parts(model, in_parts((rows(),), 8), lambda _: None)
+    assert all(not gradient.any() for gradient in gradients(model))

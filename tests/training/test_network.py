@@ -130,6 +130,14 @@ def test_one_kind_of_dropout_is_enough(own: Path, kept: str) -> None:
     refuse_without_dropout(SentenceEncoder.load(own, "cpu"), "it")
 
 
+def test_the_probe_leaves_no_trace(tiny: Path) -> None:
+    encoder = SentenceEncoder.load(tiny, "cpu")
+    before = torch.get_rng_state()
+    refuse_without_dropout(encoder, "it")
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not encoder.model.training
+
+
 def test_embeddings_that_are_kept_elsewhere_cannot_be_frozen(tiny: Path) -> None:
     encoder = SentenceEncoder.load(tiny, "cpu")
     del encoder.model.embeddings
