@@ -24,11 +24,11 @@ help:
 	@echo 'make repro    the same without serving'
 	@echo 'make report   the paper'"'"'s analyses with what is trained: results/analysis/report.html'
 	@echo 'make serve    serve two encoders that come with Triad, and what is trained'
-	@echo 'make test     set up, lint, check types, run the tests: six to twelve minutes on two cores'
+	@echo 'make test     set up, lint, check types, run the tests: six to twenty minutes on two cores'
 	@echo 'make verify   the same with the long tests too'
 	@echo 'make docs     the documentation as a site: build/site/index.html'
 	@echo 'make mteb     seven STS tasks by the package mteb: ENCODER=folder DATA=folder'
-	@echo 'make setup    only create $(VENV) and install what a run needs, in pinned versions'
+	@echo 'make setup    create $(VENV) with what a run needs, in pinned versions; export the encoders of the clone'
 	@echo 'make check    ruff and mypy'
 	@echo 'make format   let ruff format and mend what it can'
 	@echo 'make pictures  the pictures of the demo in the README, and how fast it is (needs Chromium)'
@@ -45,7 +45,7 @@ $(RUNS) $(TESTS): pyproject.toml constraints.txt
 	$(VENV)/bin/$(PIP_INSTALL) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $(RUNS) $@
 
-# The first start of the service would take ten seconds longer without them.
+# What the service does at its first start; done here, that start takes ten seconds less.
 $(EXPORTED): | $(RUNS)
 	$(VENV)/bin/python -m serve.encoders.export encoders/reference/*/ --out .exported
 	@touch $@
