@@ -41,6 +41,9 @@ INVARIANT = 1e-6
 # Coefficients below this part of a batch's largest are rounding, and count as zero: a hinge that is
 # met leaves 1e-17 in place of nothing, and a ratio of two such numbers would mean nothing.
 ROUNDING = 1e-9
+# How far from the antipode an anchor's positive is put: a loss of angles has no gradient at cosine
+# -1 itself. Cosines are then -1 to 5e-11.
+BESIDE = 1e-5
 # Ridge of least squares, beside embeddings of length 1: without it a gradient that no coefficients
 # explain would be explained by huge ones that cancel.
 RIDGE = 1e-3
@@ -199,8 +202,8 @@ class Placed:
     def turned(self, loss: Loss, name: str, i: int) -> Tensor:
         """(2N,): anchor i's pushes where its positive is its antipode.
 
-        The antipode -h_i adds nothing to the span, so that in terms of the embeddings as they were
-        p_i has no part, and all others have their own but for h_i, along which no gradient counts.
+        It lies in the plane of h_i and p_i, so that in terms of the embeddings as they were all
+        others have their own part.
         """
         embeddings = _with_antipode(self.embeddings, i)
         return _pushes(self._in_terms(gradient(loss, embeddings, name)[[i]])[0], i)
@@ -259,8 +262,9 @@ def units(anchor: Tensor, positive: Tensor) -> Tensor:
 
 
 def _with_antipode(embeddings: Tensor, i: int) -> Tensor:
-    changed = embeddings.clone()
-    changed[len(embeddings) // 2 + i] = -embeddings[i]
+    """With anchor i's positive next to the anchor's antipode, in the plane of both."""
+    changed, place = embeddings.clone(), len(embeddings) // 2 + i
+    changed[place] = l2_normalize(BESIDE * embeddings[[place]] - embeddings[[i]])[0]
     return changed
 
 

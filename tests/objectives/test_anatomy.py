@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
 
 from pipeline.machine.errors import CollapseError, InputError
 from pipeline.objectives import OBJECTIVES
@@ -153,6 +154,16 @@ def test_dissipation_is_undefined_where_nothing_is_pushed() -> None:
     assert seen.dissipation.isnan().all()
     assert (seen.push == 0).all()
     torch.testing.assert_close(seen.pull, torch.full_like(seen.pull, 2.0))
+
+
+def test_dissipation_is_measured_where_a_loss_has_no_gradient_at_cosine_minus_one() -> None:
+    """A softmax over angles, whose arc cosines have none there."""
+
+    def loss(anchor: Tensor, positive: Tensor) -> Tensor:
+        angles = torch.acos(normalize(anchor) @ normalize(positive).T)
+        return cross_entropy(-angles, torch.arange(len(anchor)))
+
+    assert anatomy(loss, *make_views(seed=3), turned=99).dissipation.isfinite().all()
 
 
 def test_embeddings_of_any_length_and_precision_are_taken_as_directions() -> None:
