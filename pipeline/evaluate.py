@@ -28,7 +28,7 @@ from pipeline.machine.stage import parser, run_stage, text_or_null, whole_number
 from pipeline.results.evaluate_tables import notes, tables
 from pipeline.results.layout import DIGITS
 from pipeline.results.metrics import metrics, scores_archive
-from pipeline.senteval.benchmark import measure
+from pipeline.senteval.benchmark import Result, measure
 from pipeline.senteval.classifier import SETTINGS
 from pipeline.senteval.graded_pairs import read_dev, without
 from pipeline.senteval.similarity import cosine_scores, spearman
@@ -62,20 +62,44 @@ def _parser() -> argparse.ArgumentParser:
     add("--precision", choices=PRECISIONS, default="fp32", help="of matrix products (fp32)")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
+    mean = "JSON file of the metrics with --pooling mean, for the same folder, besides"
+    add("--mean-out", type=Path, help=mean)
     add("--revision", type=text_or_null, help="of an id on the hub: commit, tag or branch")
     return options
 
 
 def _run(options: argparse.Namespace) -> None:
     folder = locate(options.encoder, options.revision)
-    outputs = {"--out": options.out, "--scores": options.scores}
+    outputs = {"--out": options.out, "--scores": options.scores, "--mean-out": options.mean_out}
     _check_outputs(folder, {option: path for option, path in outputs.items() if path})
+    if options.mean_out and (folder / "modules.json").is_file():
+        raise InputError(
+            f"--mean-out: {folder} has a modules.json, which says the pooling; leave the option "
+            "out, or give a plain Hugging Face folder."
+        )
     tasks = read(options.data, options.tasks)  # before the slow loading of an encoder
     if options.keep == "best" and options.data.is_file():
         tasks = _unseen(tasks, options)
     encoder = SentenceEncoder.load(folder, options.device, options.pooling)
     dtype = encoding_dtype(options.precision, encoder.model.device)
     encoder = replace(encoder, autocast=dtype)
+    content, result = _measured(encoder, folder, "", tasks, options)
+    files = {options.out: content}
+    if options.scores:
+        files[options.scores] = scores_archive(result.sts, clusters(tasks.sts))
+    if options.mean_out:
+        mean = replace(encoder, layout=replace(encoder.layout, pooling="mean"))
+        files[options.mean_out], _ = _measured(mean, folder, ", mean", tasks, options)
+    write_together(files)
+
+
+def _measured(
+    encoder: SentenceEncoder, folder: Path, how: str, tasks: Tasks, options: argparse.Namespace
+) -> tuple[bytes, Result]:
+    """The metrics file's content, and the scores that it comes from.
+
+    The terminal shows them, with `how` behind the encoder's name.
+    """
     origin = read_origin(folder)
     name = origin.name(folder.resolve().name)
     encode = partial(_encode, encoder, options.batch_size)
@@ -87,16 +111,12 @@ def _run(options: argparse.Namespace) -> None:
     measured = metrics(name, folder_version(folder), origin, result, options.data)
     if options.precision != "fp32":
         measured = measured.model_copy(update={"precision": options.precision})
-    content = measured.content()
-    files = {options.out: f"{json.dumps(content, indent=2)}\n".encode()}
-    if options.scores:
-        files[options.scores] = scores_archive(result.sts, clusters(tasks.sts))
-    write_together(files)
     console = Console()
-    for table in tables(name, result):
+    for table in tables(name + how, result):
         console.print(table)
     for note in notes(result, options.data):
         console.print(note, soft_wrap=True)
+    return f"{json.dumps(measured.content(), indent=2)}\n".encode(), result
 
 
 def _encode(encoder: SentenceEncoder, batch_size: int, sentences: list[str]) -> np.ndarray:

@@ -8,7 +8,9 @@ import pytest
 
 from pipeline.encoder.version import folder_version
 from pipeline.evaluate import main
-from tests.tiny import BERT_MINI, SAMPLE, Refused
+from tests.tiny import BERT_MINI, ROOT, SAMPLE, Refused
+
+REFERENCE = ROOT / "encoders" / "reference" / "vicreg"
 
 
 def run(*more: str, out: Path, encoder: Path = BERT_MINI, data: Path = SAMPLE) -> int:
@@ -40,6 +42,14 @@ class TestFiles:
                 (written / f"{name}.{suffix}").read_bytes() for name in ("first", "second")
             )
             assert first == second
+
+    def test_the_mean_of_all_tokens_is_measured_besides_as_if_alone(
+        self, tmp_path: Path, tiny_bert: Path
+    ) -> None:
+        both, mean, alone = (tmp_path / f"{name}.json" for name in ("both", "mean", "alone"))
+        assert run("--mean-out", str(mean), "--tasks", "STS-B", out=both, encoder=tiny_bert) == 0
+        assert run("--pooling", "mean", "--tasks", "STS-B", out=alone, encoder=tiny_bert) == 0
+        assert mean.read_bytes() == alone.read_bytes() != both.read_bytes()
 
     def test_metrics_say_who_was_measured_on_what(self, content: Any, tiny_bert: Path) -> None:
         assert content["encoder"] == "tiny-bert"
@@ -77,6 +87,7 @@ def test_a_pretrained_backbone_beats_chance_on_the_sample_and_the_terminal_shows
         (["--tasks", "sts,STSB"], {}, "unknown task 'STSB'; did you mean 'STS-B'?"),
         ([], {"out": BERT_MINI / "metrics.json"}, "lies in the encoder's folder"),
         (["--scores", "out.json"], {}, "lies in what --"),
+        (["--mean-out", "mean.json"], {"encoder": REFERENCE}, "has a modules.json, which says"),
     ],
 )
 def test_what_cannot_be_measured_is_one_sentence_and_leaves_no_file(
