@@ -11,19 +11,26 @@ from tests.tiny import Refused, write_bert, write_roberta
 # so that no process of pytest-xdist is left alone with one.
 LONGEST = (
     "tests/test_pipeline.py",
+    "tests/serve/e2e/browser/",
     "tests/serve/e2e/",
     "tests/embedding/test_ray.py",
     "tests/training/test_processes.py",
 )
 
 
+# pytest-xdist reads the groups in a hook of its own, which would come first.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files stay together, the longest first."""
+    """The longest first; files stay together, and so do those that share a service or a browser."""
 
     def place(item: pytest.Item) -> int:
         return next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
 
     items.sort(key=place)
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        shared = next((name for name in LONGEST if file.startswith(name)), file)
+        item.add_marker(pytest.mark.xdist_group(shared))
 
 
 @pytest.fixture

@@ -110,7 +110,8 @@ def cluster() -> Iterator[Cluster]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.verify)])
+@pytest.mark.verify
+@pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_local_cluster_resumes_a_run_and_gives_the_same_embeddings_in_order(
     tiny_bert: Path, tmp_path: Path, cluster: Cluster, workers: str
 ) -> None:

@@ -35,7 +35,9 @@ def test_it_is_the_measured_last_step_of_the_run_on_wikipedia_in_half_precision(
 
 
 @needs_real_data
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param("vicreg", marks=pytest.mark.verify), "vicreg_modified"]
+)
 def test_it_has_its_recorded_score_on_the_dev_pairs(name: str) -> None:
     encoder = SentenceEncoder.load(FOLDER / name, "cpu")
     score = DevSet(read_dev(REAL), 64).scorer(encoder)()

@@ -145,13 +145,8 @@ def test_ctrl_c_says_how_to_go_on(
     assert "interrupted; the same command resumes from its checkpoint in" in one_line(capsys)
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        pytest.param(step, marks=() if step == 5 else pytest.mark.verify)
-        for step in range(1, STEPS + 1)
-    ],
-)
+@pytest.mark.verify
+@pytest.mark.parametrize("step", range(1, STEPS + 1))
 def test_a_killed_process_is_resumed(lab: Lab, tmp_path: Path, step: int) -> None:
     """SIGKILL in the middle of a step; the rest in another process."""
     folder, whole = tmp_path / "killed", tmp_path / "whole"

@@ -1,4 +1,4 @@
-"""BentoML's official client against the service, with an API key."""
+"""BentoML's official client against the service."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TEXTS = ["A man is playing a guitar.", "WHY NOT?!", "🎻"]
 
 
 @pytest.fixture(scope="module")
-def client(locked: Server) -> Iterator[bentoml.SyncHTTPClient]:
-    with bentoml.SyncHTTPClient(locked.url, token=KEY) as client:
+def client(server: Server) -> Iterator[bentoml.SyncHTTPClient]:
+    with bentoml.SyncHTTPClient(server.url) as client:
         yield client
         client._temp_dir.cleanup()  # which it leaves to the garbage collector, with a warning
 
@@ -39,13 +39,13 @@ def client(locked: Server) -> Iterator[bentoml.SyncHTTPClient]:
 )
 def test_encode_gives_the_vectors_of_the_api(
     client: bentoml.SyncHTTPClient,
-    locked: Server,
+    server: Server,
     arguments: dict[str, object],
     model: str,
     normalize: bool,
 ) -> None:
     content = {"model": model, "input": TEXTS, "normalize": normalize}
-    answer = locked.ask(post("/v1/embeddings", content, f"Authorization: Bearer {KEY}"))
+    answer = server.ask(post("/v1/embeddings", content))
     found = client.encode(texts=TEXTS, **arguments)
     assert found.dtype == np.float32
     assert np.abs(found - np.array(answer.embeddings)).max() < 1e-5
@@ -68,6 +68,10 @@ def test_errors_are_the_sentences_of_the_api(client: bentoml.SyncHTTPClient) -> 
         client.similarity(sources=TEXTS)
 
 
-def test_nothing_is_told_or_computed_without_a_key(locked: Server) -> None:
+@pytest.mark.verify
+def test_it_gives_its_token_and_nothing_is_told_without(locked: Server) -> None:
+    with bentoml.SyncHTTPClient(locked.url, token=KEY) as client:
+        assert client.encode(texts=TEXTS).shape[0] == len(TEXTS)
+        client._temp_dir.cleanup()
     assert locked.get("/schema.json").status == 401
     assert locked.post("/encode", {"texts": TEXTS}).status == 401
