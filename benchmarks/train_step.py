@@ -41,7 +41,6 @@ from benchmarks import common
 from benchmarks.common import ROOT, ratios, say, shown, spread
 from pipeline.config.load import load
 from pipeline.config.schema import BackboneParams, TrainParams
-from pipeline.data.batches import Collate, batch_indices, collator
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Layout
@@ -49,6 +48,7 @@ from pipeline.machine.device import autocast_dtype, describe, resolve
 from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES, Objective
 from pipeline.results.layout import markdown_table
+from pipeline.training.batches import Collate, batch_indices, collator
 from pipeline.training.compilation import compiles
 from pipeline.training.dynamics import dynamics
 from pipeline.training.network import TrainingNetwork, build

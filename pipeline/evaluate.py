@@ -20,7 +20,7 @@ from tqdm import tqdm
 from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
-from pipeline.encoder.version import folder_version
+from pipeline.encoder.version import check_outside, folder_version
 from pipeline.machine.device import PRECISIONS, encoding_dtype
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_apart, check_writable, write_together
@@ -120,8 +120,9 @@ def _measured(
 
 
 def _encode(encoder: SentenceEncoder, batch_size: int, sentences: list[str]) -> np.ndarray:
-    with tqdm(total=len(sentences), desc="sentences", leave=False, disable=None) as progress:
-        return encoder.encode(sentences, batch_size, progress.update)
+    batches = encoder.batches(encoder.tokenize(sentences), batch_size)
+    shown = tqdm(batches, desc="batches", leave=False, disable=None)
+    return encoder.encode_batches(shown, len(sentences))
 
 
 def _unseen(tasks: Tasks, options: argparse.Namespace) -> Tasks:
@@ -137,11 +138,7 @@ def _check_outputs(encoder: Path, outputs: dict[str, Path]) -> None:
     check_apart(outputs)
     for option, path in outputs.items():
         check_writable(option, path)
-        if path.resolve().is_relative_to(encoder.resolve()):
-            raise InputError(
-                f"{option}: {path} lies in the encoder's folder, whose version is the hash of what "
-                "it holds; write elsewhere."
-            )
+        check_outside(encoder, option, path)
 
 
 if __name__ == "__main__":

@@ -16,15 +16,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
-from rich.console import Console
-from rich.progress import track
+from tqdm import tqdm
 
 from pipeline.data.prepared import Meta
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder, locate
 from pipeline.encoder.folder import Pooling
 from pipeline.encoder.record import read_origin
-from pipeline.encoder.version import folder_version
+from pipeline.encoder.version import check_outside, folder_version
 from pipeline.machine.cores import processor
 from pipeline.machine.device import describe
 from pipeline.machine.errors import InputError
@@ -44,12 +43,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    out: Path = options.out
-    if out.resolve().is_relative_to(Path(options.encoder).resolve()):
-        raise InputError(
-            f"--out: {out} lies in the encoder's folder, whose version is the hash of what it "
-            "holds; write elsewhere."
-        )
+    check_outside(Path(options.encoder), "--out", options.out)
     meta = Meta.load(options.prepared)
     batches = complete_batches(meta.held_out, options.batch_size, options.batches)
     tokens = TokenArrays.load(options.prepared / "held_out")
@@ -63,14 +57,7 @@ def _run(options: argparse.Namespace) -> None:
     views = dropout_views(
         encoder, tokens, meta.pad_id, batch_size=options.batch_size, seed=settings.seed
     )
-    console = Console(stderr=True)
-    progress = track(
-        islice(views, batches),
-        "measure",
-        total=batches,
-        console=console,
-        disable=not console.is_terminal,
-    )
+    progress = tqdm(islice(views, batches), "batches", batches, disable=None)
     device = encoder.model.device
     measurement = Measurement(
         encoder=describe_encoder(options.encoder, encoder.layout.pooling, options.revision),
@@ -87,7 +74,7 @@ def _run(options: argparse.Namespace) -> None:
         **measure(progress, settings),
     )
     text = json.dumps(measurement.model_dump(), indent=1, ensure_ascii=False)
-    write_atomically(out, f"{text}\n".encode())
+    write_atomically(options.out, f"{text}\n".encode())
     print(_summary(measurement))
 
 

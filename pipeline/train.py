@@ -14,13 +14,13 @@ from pathlib import Path
 import torch
 
 from pipeline.config import load as config
-from pipeline.data.batches import batch_indices, collator
 from pipeline.data.tokens import TokenArrays
 from pipeline.machine.device import RandomState, random_state
 from pipeline.machine.errors import CollapseError
 from pipeline.machine.files import replacing, write_together
 from pipeline.machine.stage import parser, run_stage, whole_number
 from pipeline.senteval.graded_pairs import read_dev
+from pipeline.training.batches import batch_indices, collator
 from pipeline.training.checkpoint import Checkpoints, Progress, resume, run_key
 from pipeline.training.curves import DYNAMICS, Monitor, Row, as_csv
 from pipeline.training.dev import DevSet

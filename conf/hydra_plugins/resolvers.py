@@ -5,17 +5,20 @@ by Hydra because `hydra.plugins_path` in .dvc/config names conf/.
 """
 
 import json
-import runpy
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-# By its path: DVC runs where the pipeline's packages need not be installed.
-_WATCHED = Path(__file__).parents[2] / "pipeline" / "config" / "watched.py"
-
+# Stands for a source that is no local path: a file that is always there.
+_NOT_LOCAL = "conf/config.yaml"
 _SMALL = 384  # the embedded backbone has 256, BERT-base 768
+
+
+def watched(source: str) -> str:
+    """The source itself if it is a local path, else a file that does not change with it."""
+    return source if Path(source).exists() else _NOT_LOCAL
 
 
 def variant(objective: str, changes: Mapping[str, Any], _root_: Any) -> DictConfig:
@@ -38,5 +41,5 @@ def needed(setting: str) -> str:
 
 OmegaConf.register_new_resolver("needed", needed, replace=True)
 OmegaConf.register_new_resolver("rate", rate, replace=True)
-OmegaConf.register_new_resolver("watched", runpy.run_path(str(_WATCHED))["watched"], replace=True)
+OmegaConf.register_new_resolver("watched", watched, replace=True)
 OmegaConf.register_new_resolver("variant", variant, replace=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.schema import ConventionsParams, Params, TrainParams
-from pipeline.config.watched import watched
 from pipeline.machine.settings import check, read_yaml, refuse, unknown
 from pipeline.objectives import OBJECTIVES
 from pipeline.objectives.foreign import Foreign
@@ -152,7 +151,7 @@ def _check_watch(where: str, section: Mapping[Any, Any]) -> list[str]:
     source, watch = section.get("source"), section.get("watch")
     if not isinstance(source, str) or not isinstance(watch, str):
         return []  # `check` has noted it
-    if watched(source) != source or watch == source:
+    if not Path(source).exists() or watch == source:
         return []
     return [
         f"{where}.watch: must equal {where}.source for a local path ({source!r}), got {watch!r}."
@@ -161,6 +160,6 @@ def _check_watch(where: str, section: Mapping[Any, Any]) -> list[str]:
 
 def _check_revision(backbone: Mapping[Any, Any]) -> list[str]:
     source, revision = backbone.get("source"), backbone.get("revision")
-    if not isinstance(source, str) or revision is None or watched(source) != source:
+    if not isinstance(source, str) or revision is None or not Path(source).exists():
         return []
     return [f"backbone.revision: must be null for a local path ({source!r}), got {revision!r}."]

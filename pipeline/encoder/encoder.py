@@ -6,7 +6,7 @@ the former. Not here: training heads, other module kinds (refused by name), and 
 quality.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -149,14 +149,12 @@ class SentenceEncoder:
         self,
         sentences: Sequence[str],
         batch_size: int = 64,
-        progress: Callable[[int], None] | None = None,
     ) -> np.ndarray:
         """Embed sentences.
 
         Args:
             sentences: N texts, not one text; long ones are cut at the layout's maximum length.
             batch_size: sentences a forward pass; batches are made of sentences of like length.
-            progress: called after each batch with the number of sentences done in it.
 
         Returns:
             (N, D) float32, in the order given, whatever the batches were.
@@ -168,7 +166,8 @@ class SentenceEncoder:
             raise InputError(f"encode: batch_size must be 1 or more, got {batch_size}.")
         if isinstance(sentences, str):
             raise InputError(f"encode: expected a list of texts, got one: {sentences!r:.40}.")
-        return self.encode_ids(self.tokenize(sentences), batch_size, progress)
+        batches = self.batches(self.tokenize(sentences), batch_size)
+        return self.encode_batches(batches, len(sentences))
 
     def tokenize(self, sentences: Sequence[str]) -> list[list[int]]:
         """Token ids of each sentence, special ones included, cut at the layout's length."""
@@ -178,15 +177,6 @@ class SentenceEncoder:
             return []
         ids = self.tokenizer(texts, truncation=True, max_length=self.layout.max_length)["input_ids"]
         return cast("list[list[int]]", ids)
-
-    def encode_ids(
-        self,
-        ids: Sequence[Sequence[int]],
-        batch_size: int = 64,
-        progress: Callable[[int], None] | None = None,
-    ) -> np.ndarray:
-        """Embed what `tokenize` gave; arguments and result as for `encode`."""
-        return self.encode_batches(self.batches(ids, batch_size), len(ids), progress)
 
     def batches(self, ids: Sequence[Sequence[int]], batch_size: int = 64) -> Iterator[Batch]:
         """Sentences of like length, longest first, padded and on the device.
@@ -210,7 +200,6 @@ class SentenceEncoder:
         self,
         batches: Iterable[Batch],
         count: int,
-        progress: Callable[[int], None] | None = None,
     ) -> np.ndarray:
         """Embed so many sentences that `batches` gave; (count, D) float32 in their order.
 
@@ -225,8 +214,6 @@ class SentenceEncoder:
             if self.layout.normalize:
                 rows = torch.nn.functional.normalize(rows, dim=1, eps=MIN_NORM)
             computed.append((batch.sentences, _to(rows.float(), torch.device("cpu"))))
-            if progress is not None:
-                progress(len(batch.sentences))
         if kind == "cuda":
             torch.cuda.current_stream(self.model.device).synchronize()
         for sentences, rows in computed:

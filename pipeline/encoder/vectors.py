@@ -1,18 +1,20 @@
 """Arrays around an encoder, without torch: padded token ids, unit vectors, cosines."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int64]
 Embeddings = npt.NDArray[np.float32]
+TokenRow = npt.NDArray[np.integer[Any]]
 
 # As in torch.nn.functional.normalize.
 MIN_NORM = 1e-12
 
 
-def pad(rows: Sequence[Sequence[int]], padding_id: int) -> tuple[Ids, Ids]:
+def pad(rows: Sequence[Sequence[int] | TokenRow], padding_id: int) -> tuple[Ids, Ids]:
     """Token lists -> ids and mask, both (N, longest), padded on the right."""
     longest = max(map(len, rows))
     ids = np.full((len(rows), longest), padding_id, np.int64)

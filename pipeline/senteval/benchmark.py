@@ -14,7 +14,7 @@ from tqdm import tqdm
 from pipeline.senteval.classifier import SETTINGS, SettingName
 from pipeline.senteval.similarity import Encode
 from pipeline.senteval.sts import TaskScore, score_sts
-from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS, StsData, Tasks, read
+from pipeline.senteval.tasks import StsData, Tasks, read
 from pipeline.senteval.transfer import TransferScore, score_transfer
 
 Score = TypeVar("Score", TaskScore, TransferScore)
@@ -22,10 +22,9 @@ Score = TypeVar("Score", TaskScore, TransferScore)
 
 @dataclass(frozen=True)
 class Half(Generic[Score]):
-    """Scores of the tasks that ran, in the order in which they are reported; what had no data."""
+    """Scores of the tasks that ran, in the order in which they are reported."""
 
     scores: tuple[Score, ...]
-    missing: tuple[str, ...]
 
     @property
     def average(self) -> float:
@@ -47,16 +46,12 @@ class Result:
     sts: Half[TaskScore]  # correlations x 100
     transfer: Half[TransferScore]  # accuracies in percent
     setting: SettingName  # with which transfer tasks were scored
+    missing: tuple[str, ...] = ()  # tasks that were asked for and have no data
 
     @property
     def scores(self) -> tuple[TaskScore | TransferScore, ...]:
         """Of all tasks that ran."""
         return (*self.sts.scores, *self.transfer.scores)
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Tasks that were asked for and have no data."""
-        return self.sts.missing + self.transfer.missing
 
 
 def evaluate(
@@ -99,8 +94,4 @@ def measure(encode: Encode, tasks: Tasks, setting: SettingName) -> Result:
                 sts.append(score_sts(encode, task))
             else:
                 transfer.append(score_transfer(encode, task, SETTINGS[setting]))
-    return Result(
-        Half(tuple(sts), tuple(task for task in tasks.missing if task in STS_TASKS)),
-        Half(tuple(transfer), tuple(task for task in tasks.missing if task in TRANSFER_TASKS)),
-        setting,
-    )
+    return Result(Half(tuple(sts)), Half(tuple(transfer)), setting, tasks.missing)

@@ -12,9 +12,9 @@ from torch.nn.attention import SDPBackend
 from transformers import PreTrainedModel
 
 from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
-from pipeline.data.batches import rounded_up
 from pipeline.encoder.encoder import SentenceEncoder, attention_mask, pool
 from pipeline.machine.errors import InputError
+from pipeline.training.batches import rounded_up
 from pipeline.training.first_token import only_first_token
 from pipeline.training.packed import check_packs, last_states
 

@@ -18,15 +18,15 @@ from transformers import BertModel, PreTrainedModel, RobertaModel
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
-from pipeline.data.batches import rounded_up
 from pipeline.machine.errors import InputError
+from pipeline.training.batches import rounded_up
 from pipeline.training.first_token import ATTENTION
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from pipeline.config.schema import TrainParams
-    from pipeline.data.batches import Collate
+    from pipeline.training.batches import Collate
 
 # Tokens of packed batches are padded to a multiple of it where each number is a program of its own.
 UNIT = 512

@@ -47,7 +47,7 @@ def recorder(
             torch.manual_seed(_SEED)
             views = [network(ids, mask).float().cpu().numpy() for _ in range(2)]
         encoder.model.train(mode=False)
-        embeddings = encoder.encode_ids(tokens)
+        embeddings = encoder.encode(sentences)
         encoder.model.train()
         place = folder / run / f"{step}.npy"
         with writing(place):

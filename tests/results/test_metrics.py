@@ -51,7 +51,7 @@ def written(
     origin: Origin = VICREG,
 ) -> Any:
     """The content of the file."""
-    measured = Result(Half(sts, ()), Half(transfer, ()), "test")
+    measured = Result(Half(sts), Half(transfer), "test")
     return json.loads(json.dumps(metrics("vicreg-1", "abc", origin, measured, SAMPLE).content()))
 
 
@@ -108,7 +108,7 @@ def test_of_an_encoder_that_triad_did_not_train_no_objective_is_made_up() -> Non
 def test_the_terminal_shows_a_table_for_each_half_and_what_is_not_the_benchmark() -> None:
     sts = (task_score("STS12", [0.1, 0.2, 0.3]),)
     transfer = (transfer_score("MR", 80.5), transfer_score("MRPC", 75.5))
-    measured = Result(Half(sts, ()), Half(transfer, ()), "test")
+    measured = Result(Half(sts), Half(transfer), "test")
     console = Console(width=120)
     with console.capture() as captured:
         for table in tables("vicreg-1", measured):

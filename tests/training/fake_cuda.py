@@ -29,12 +29,12 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pipeline.data.batches import ResidentTokens
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
 from pipeline.objectives import OBJECTIVES
 from pipeline.training import gradient_cache, step
+from pipeline.training.batches import ResidentTokens
 from pipeline.training.curves import Monitor
 from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, attend_with_dropout, make_head

@@ -9,12 +9,12 @@ import pytest
 import torch
 from transformers import DistilBertConfig, DistilBertModel
 
-from pipeline.data.batches import Collate, collator
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.errors import InputError
 from pipeline.objectives import OBJECTIVES
+from pipeline.training.batches import Collate, collator
 from pipeline.training.first_token import only_first_token
 from pipeline.training.network import TrainingNetwork, make_head
 from pipeline.training.packed import UNIT, check_packs, packing

@@ -9,11 +9,11 @@ from itertools import islice
 import torch
 from torch import nn
 
-from pipeline.data.batches import batch_indices, two_views
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.machine.errors import InputError
 from pipeline.objectives.views import Views, check_finite, l2_normalize
+from pipeline.training.batches import batch_indices, two_views
 from pipeline.training.network import TrainingNetwork
 
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.data.batches import batch_indices
 from pipeline.data.tokens import TokenArrays
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.objectives.views import Views
 from pipeline.paper.held_out.views import dropout_views
+from pipeline.training.batches import batch_indices
 from tests.tiny import change_json
 
 BATCHES, BATCH_SIZE, SEED = 3, 16, 5

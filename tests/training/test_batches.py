@@ -9,8 +9,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.data.batches import ResidentTokens, batch_indices, collator, two_views
 from pipeline.data.tokens import TokenArrays
+from pipeline.training.batches import ResidentTokens, batch_indices, collator, two_views
 from tests.training.waiting import nothing_waits
 
 SIZES = st.tuples(st.integers(1, 40), st.integers(1, 9)).filter(lambda pair: pair[0] >= pair[1])

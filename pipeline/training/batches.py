@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from pipeline.data.tokens import TokenArrays
+from pipeline.encoder.vectors import pad
 
 # Indices (N,) of sentences -> ids and mask, each (2N, L).
 Collate = Callable[[np.ndarray], tuple[Tensor, Tensor]]
@@ -38,13 +39,7 @@ def batch_indices(count: int, batch_size: int, seed: int, start: int = 0) -> Ite
 
 def two_views(tokens: TokenArrays, indices: np.ndarray, pad_id: int) -> tuple[Tensor, Tensor]:
     """Token ids and attention mask, each (2N, L): the N sentences, then the same once more."""
-    rows = [tokens[int(index)] for index in indices]
-    longest = max(len(row) for row in rows)
-    ids = np.full((len(rows), longest), pad_id, dtype=np.int64)
-    mask = np.zeros((len(rows), longest), dtype=np.int64)
-    for place, row in enumerate(rows):
-        ids[place, : len(row)] = row
-        mask[place, : len(row)] = 1
+    ids, mask = pad([tokens[int(index)] for index in indices], pad_id)
     return torch.from_numpy(np.tile(ids, (2, 1))), torch.from_numpy(np.tile(mask, (2, 1)))
 
 
