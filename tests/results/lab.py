@@ -17,6 +17,7 @@ from pipeline.senteval.classifier import SettingName
 from pipeline.senteval.known import Label
 from pipeline.senteval.similarity import spearman
 from pipeline.senteval.sts import SubsetScore, TaskScore
+from pipeline.senteval.tasks import STS_TASKS, TRANSFER_TASKS
 from pipeline.senteval.transfer import TransferScore
 
 close = partial(pytest.approx, rel=0, abs=1e-6)  # what is written has six digits
@@ -76,6 +77,9 @@ class Project:
         origin = Origin(objective, seed, steps=None, step=None, dev_spearman=None)
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
         both = Result(sts, transfer_result(transfer or {}, label), setting)
+        asked = STS_TASKS + (TRANSFER_TASKS if transfer else ())
+        there = {score.task for score in both.scores}
+        both = replace(both, missing=tuple(task for task in asked if task not in there))
         self.measured(f"{objective}/{seed}", both, origin, data)
         if curve is not None:
             self.write(f"curves/{objective}/{seed}.csv", curve.encode())
