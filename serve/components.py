@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
 from pipeline.machine.settings import check, unknown
-from serve.encoders.cards import training_record
 from serve.encoders.registry import ServedEncoder
 from serve.errors import ApiError, invalid
 from serve.installed import is_installed
@@ -75,7 +74,7 @@ def choose_objective(
     """
     from pipeline.objectives import OBJECTIVES  # noqa: PLC0415 - brings torch
 
-    record = training_record(encoder) or {}
+    record = encoder.record or {}
     own = record.get("variant_of") or record.get("objective")
     choice = name or own
     choices = list(dict.fromkeys([*OBJECTIVES, *losses]))

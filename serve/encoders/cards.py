@@ -1,21 +1,20 @@
 """What is told about a served encoder: how it was trained, how it scores, how it computes.
 
-Joins the encoder's folder (triad.json), the pipeline's metrics (by version) and the backend. Not
+Joins the encoder's record (triad.json), the pipeline's metrics (by version) and the backend. Not
 here: encoders that are trained but not served.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
-from serve.encoders.registry import ServedEncoder
+from serve.encoders.registry import ServedEncoder, read_object
 from serve.errors import ApiError
 
 
 def card(encoder: ServedEncoder, metrics: Path) -> dict[str, Any]:
     """OpenAI's model object with what is known besides; null where the folder does not say."""
     description = encoder.description
-    record = training_record(encoder) or {}
+    record = encoder.record or {}
     measured = _measured(encoder, metrics) or {}
     sts = {task: score.get("spearman") for task, score in measured.get("sts", {}).items()}
     return {
@@ -52,7 +51,7 @@ def training(encoder: ServedEncoder) -> dict[str, Any]:
     Raises:
         ApiError: 404, for an encoder that Triad did not train.
     """
-    record = training_record(encoder)
+    record = encoder.record
     if record is None or "curve" not in record:
         raise ApiError(
             404,
@@ -71,17 +70,12 @@ def results(file: Path) -> dict[str, Any]:
     Raises:
         ApiError: 404, before there is one.
     """
-    content = _read(file)
+    content = read_object(file)
     if content is None:
         raise ApiError(
             404, "no_results", f"results: there is no {file.name} yet; `make repro` makes it."
         )
     return {"object": "results"} | content
-
-
-def training_record(encoder: ServedEncoder) -> dict[str, Any] | None:
-    """The encoder's triad.json; None for one that Triad did not train."""
-    return _read(encoder.folder / "triad.json")
 
 
 def _measured(encoder: ServedEncoder, metrics: Path) -> dict[str, Any] | None:
@@ -90,14 +84,6 @@ def _measured(encoder: ServedEncoder, metrics: Path) -> dict[str, Any] | None:
     They lie among the pipeline's, or beside the folder of an encoder that is brought along.
     """
     beside = encoder.folder.with_name(f"{encoder.folder.name}.json")
-    files = (_read(file) for file in [beside, *sorted(metrics.rglob("*.json"))])
+    files = (read_object(file) for file in [beside, *sorted(metrics.rglob("*.json"))])
     version = encoder.version
     return next((found for found in files if found and found.get("version") == version), None)
-
-
-def _read(file: Path) -> dict[str, Any] | None:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None

@@ -6,11 +6,13 @@ reason in the log, and the old one stays; so it does when its folder is gone. No
 about encoders (cards.py).
 """
 
+import json
 import logging
 import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,12 +36,17 @@ Signature = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class ServedEncoder:
-    """An encoder that is loaded and has passed its self test."""
+    """An encoder that is loaded and has passed its self test.
+
+    `record` is its triad.json, as it was when the encoder was loaded; None for one that Triad did
+    not train.
+    """
 
     id: str
     version: str
     folder: Path
     created: int
+    record: dict[str, Any] | None
     exported: Exported
     tokenizer: TextTokenizer
     backend: Backend
@@ -140,7 +147,7 @@ class Registry:
         begun = time.perf_counter()
         if not self._seen[name]:
             raise InputError(f"{folder}: there is no such folder, or nothing in it.")
-        version = folder_version(folder)
+        version, record = folder_version(folder), read_object(folder / "triad.json")
         old = self.encoders.get(name)
         if old is not None and old.version == version:
             self.refused.pop(name, None)
@@ -153,9 +160,8 @@ class Registry:
         params = self._params
         backend = choose(exported, folder, params.backend, self._threads, params.device)
         warm_up(backend, tokenizer)
-        new = ServedEncoder(
-            name, version, folder, int(folder.stat().st_mtime), exported, tokenizer, backend
-        )
+        created = int(folder.stat().st_mtime)
+        new = ServedEncoder(name, version, folder, created, record, exported, tokenizer, backend)
         self.encoders = self.encoders | {name: new}
         self.refused.pop(name, None)
         if old is not None:
@@ -178,6 +184,15 @@ class Registry:
             backend.agreement,
             time.perf_counter() - begun,
         )
+
+
+def read_object(file: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; None where there is none."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def warm_up(backend: Backend, tokenizer: TextTokenizer) -> None:

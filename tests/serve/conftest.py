@@ -47,6 +47,7 @@ def _tiny(folder: Path, place: Path, pooling: Pooling, backend: str = "onnxrunti
         version=folder_version(folder),
         folder=folder,
         created=1_700_000_000,
+        record=None,
         exported=exported,
         tokenizer=exported.tokenizer(),
         backend=choose(exported, folder, backend, 1),

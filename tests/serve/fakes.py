@@ -110,4 +110,5 @@ def served(
     nowhere = Path(NOWHERE)
     exported = Exported(nowhere, description)
     made = Backend("fake", backend, alone or backend, 1.0)
-    return ServedEncoder(name, "version-1", nowhere, 0, exported, fake_tokenizer(max_length), made)
+    tokenizer = fake_tokenizer(max_length)
+    return ServedEncoder(name, "version-1", nowhere, 0, None, exported, tokenizer, made)

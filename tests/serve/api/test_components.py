@@ -28,7 +28,7 @@ from tests.objectives.conftest import make_views
 from tests.serve.api.test_docs import assert_described
 from tests.serve.fakes import Fake, served
 from tests.serve.served import PARAMS, Api, refusal
-from tests.tiny import corpus
+from tests.tiny import change_json, corpus
 
 if TYPE_CHECKING:
     from serve.encoders.registry import ServedEncoder
@@ -207,14 +207,9 @@ def test_ours_and_those_whose_library_is_installed_are_listed(real: Api) -> None
     )
 
 
-@pytest.fixture
-def encoder(tmp_path: Path) -> ServedEncoder:
-    """One whose record a test writes."""
-    return replace(served(Fake()), folder=tmp_path)
-
-
-def trained(encoder: ServedEncoder, record: object) -> None:
-    (encoder.folder / "triad.json").write_text(json.dumps(record), encoding="utf-8")
+def trained(record: dict[str, Any] | None) -> ServedEncoder:
+    """An encoder with that record."""
+    return replace(served(Fake()), record=record)
 
 
 def values(name: str, **changes: Any) -> dict[str, Any]:
@@ -262,19 +257,17 @@ class TestChoosing:
         ("record", "asked", "changes", "chosen"), CHOICES.values(), ids=CHOICES
     )
     def test_an_objective_has_the_values_of_the_record_or_the_usual_ones_and_the_changes(
-        self, encoder: ServedEncoder, record: object, asked: Any, changes: Any, chosen: object
+        self, record: dict[str, Any], asked: Any, changes: Any, chosen: object
     ) -> None:
-        trained(encoder, record)
-        name, objective = choose_objective(encoder, asked, changes, LOSSES)
+        name, objective = choose_objective(trained(record), asked, changes, LOSSES)
         assert (name, objective.hyperparameters.model_dump()) == chosen
 
-    @pytest.mark.parametrize("record", [{}, {"objective": None}, []])
+    @pytest.mark.parametrize("record", [{}, {"objective": None}, None])
     def test_an_encoder_without_a_record_needs_one_named(
-        self, encoder: ServedEncoder, record: object
+        self, record: dict[str, Any] | None
     ) -> None:
-        trained(encoder, record)
         with pytest.raises(ApiError, match="was not trained here, so give one of info_nce, ") as it:
-            choose_objective(encoder, None, None, {})
+            choose_objective(trained(record), None, None, {})
         assert (it.value.status, it.value.param) == (400, "objective")
 
     @pytest.mark.parametrize(
@@ -296,18 +289,16 @@ class TestChoosing:
         ],
     )
     def test_what_there_is_not_is_refused(
-        self, encoder: ServedEncoder, name: str, changes: dict[str, Any], message: str
+        self, name: str, changes: dict[str, Any], message: str
     ) -> None:
         with pytest.raises(ApiError, match=message) as caught:
-            choose_objective(encoder, name, changes, LOSSES)
+            choose_objective(trained(None), name, changes, LOSSES)
         assert caught.value.status == 400
         assert caught.value.message.endswith(".")
         assert len(caught.value.message) < 700
 
-    def test_a_record_imports_nothing_that_the_service_does_not_name(
-        self, encoder: ServedEncoder
-    ) -> None:
-        trained(encoder, record("mine", loss="antigravity:fly"))
+    def test_a_record_imports_nothing_that_the_service_does_not_name(self) -> None:
+        encoder = trained(record("mine", loss="antigravity:fly"))
         with pytest.raises(ApiError, match=r"trained with antigravity:fly, which serve\.losses"):
             choose_objective(encoder, None, None, LOSSES)
         assert "antigravity" not in sys.modules
@@ -322,7 +313,7 @@ def test_a_folder_that_is_no_longer_the_served_one_is_not_taken_for_it(
     if gone:
         shutil.rmtree(folder)
     else:
-        trained(encoder, record("mpt"))
+        change_json(folder / "config.json", hidden_act="relu")
     with pytest.raises(ApiError, match="is no longer what is served") as caught:
         dropout_views(encoder, [[1, 2]], seed=0, batch_tokens=4096)
     assert (caught.value.status, caught.value.code) == (503, "loading")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +45,8 @@ class Site:
     """One encoder that Triad trained, two that it did not, and folders for what is told."""
 
     def __init__(self, root: Path, bert: Tiny) -> None:
-        folder = root / "trained"
-        shutil.copytree(bert.folder, folder)
-        (folder / "triad.json").write_text(json.dumps(RECORD), encoding="utf-8")
-        self.trained = replace(bert.served, id="trained-42", folder=folder)
+        folder = root / "trained"  # which is gone: what is loaded is told
+        self.trained = replace(bert.served, id="trained-42", folder=folder, record=RECORD)
         self.others = [replace(bert.served, id="foreign"), served(Fake())]
         self.metrics, self.results = root / "metrics", root / "results.json"
 
@@ -143,18 +140,6 @@ def test_damaged_metrics_are_passed_over(site: Site, told: Api, content: bytes) 
     site.measure("b.json", version=site.trained.version)
     (site.metrics / "a.json").write_bytes(content)
     assert card(told)["sts_average"] == 62.5
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", None])
-def test_without_a_whole_record_or_a_folder_what_is_loaded_is_told(
-    site: Site, told: Api, content: bytes | None
-) -> None:
-    if content is None:
-        shutil.rmtree(site.trained.folder)
-    else:
-        (site.trained.folder / "triad.json").write_bytes(content)
-    assert (card(told)["dimension"], card(told)["objective"]) == (32, None)
-    refusal(told.get("/v1/models/trained-42/training"), 404)
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def serve(folder: Path, exports: Path) -> ServedEncoder:
     logging.disable(logging.NOTSET)
     backend = choose(exported, folder, "onnxruntime-f32", 1)
     version = folder_version(folder)
-    return ServedEncoder("it", version, folder, 0, exported, exported.tokenizer(), backend)
+    return ServedEncoder("it", version, folder, 0, None, exported, exported.tokenizer(), backend)
 
 
 def embeddings(encoder: ServedEncoder, prompt_name: str | None = None) -> Embeddings:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.encoder.version import folder_version
+from serve.encoders import cards
 from serve.encoders.registry import Registry
 from serve.metrics import Metrics
 from tests.serve.served import PARAMS
@@ -221,6 +222,23 @@ def test_a_broken_new_version_is_refused_once_and_the_old_stays_until_it_changes
     version = place.change(folder, "whole again")
     registry.refresh()
     assert (versions(registry), registry.refused) == ({"info_nce-1": version}, {})
+
+
+@pytest.mark.parametrize("written", [b'{"seed": 1}', b"", b"{", b"[]", b"\xff", None])
+def test_a_record_belongs_to_the_version_that_is_loaded(
+    place: Place, written: bytes | None
+) -> None:
+    """Also after its folder holds another version, which is refused."""
+    folder = place.add("info_nce/1")
+    if written is not None:
+        (folder / "triad.json").write_bytes(written)
+    place.change(folder, "trained")
+    registry = place.registry()
+    (folder / "triad.json").write_text('{"seed": 2}', encoding="utf-8")
+    registry.refresh()
+    assert list(registry.refused) == ["info_nce-1"]  # it was not exported
+    card = cards.card(registry.encoders["info_nce-1"], place.root)
+    assert card["seed"] == (1 if written == b'{"seed": 1}' else None)
 
 
 def test_one_that_was_not_exported_is_served_when_its_export_is_brought(place: Place) -> None:
