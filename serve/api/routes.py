@@ -201,7 +201,9 @@ class Routes:
         self._waiting += 1
         try:
             encoded = None
-            if body.positives is not None:
+            if body.positives is None:
+                self._admit(len(body.texts), "anchors")
+            else:
                 (encoded,) = await self._encode(
                     request.receive, [encoder], body.texts, body.name, truncate=body.truncate
                 )
@@ -220,7 +222,13 @@ class Routes:
         losses = self._engine.params.losses
         name, objective = choose_objective(encoder, body.objective, body.hyperparameters, losses)
         if encoded is None:
-            rows, truncated = tokenize(encoder, body.anchors, body.name, truncate=body.truncate)
+            rows, truncated = tokenize(
+                encoder,
+                body.anchors,
+                body.name,
+                truncate=body.truncate,
+                most_tokens=self._limits.tokens,
+            )
             tokens = self._engine.params.batch_tokens
             anchor, positive = dropout_views(encoder, rows, body.seed, tokens)
             # Both views are encoded.
@@ -332,6 +340,11 @@ class Routes:
                 name, "items", self._limits.items, f"the request has {items} texts", "divide it"
             )
 
+    def _admit(self, items: int, name: str) -> None:
+        """Refuse more texts than one request may have, or than there is room for."""
+        self._check_items(items, name)
+        self._engine.batcher.admission.check(items)
+
     async def _encode(  # noqa: PLR0913 - what a request says of all its texts
         self,
         receive: Receive,
@@ -344,9 +357,8 @@ class Routes:
     ) -> list[Encoded]:
         """What each encoder makes of the inputs."""
         items = len(inputs) * len(encoders)
-        self._check_items(items, names(0).partition("[")[0])
+        self._admit(items, names(0).partition("[")[0])
         batcher = self._engine.batcher
-        batcher.admission.check(items)
         jobs = [
             batcher.submit(
                 encoder,

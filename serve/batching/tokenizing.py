@@ -72,29 +72,40 @@ def _extend(job: Job, part: list[str | list[int]], rows: list[list[int]]) -> Non
         short = _fit(job.encoder, whole, name, truncate=job.truncate)
         job.rows.append(short)
         job.truncated.append(len(short) < len(whole))
-    total = sum(map(len, job.rows))
-    if total > job.most_tokens:
-        raise over_limit(
-            job.names(0).partition("[")[0],
-            "tokens",
-            job.most_tokens,
-            f"the first {len(job.rows)} texts have {total} tokens",
-            "divide the request",
-        )
+    _check_tokens(job.rows, job.names, job.most_tokens)
 
 
 def tokenize(
-    encoder: ServedEncoder, texts: Sequence[str], names: Callable[[int], str], *, truncate: bool
+    encoder: ServedEncoder,
+    texts: Sequence[str],
+    names: Callable[[int], str],
+    *,
+    truncate: bool,
+    most_tokens: int,
 ) -> tuple[list[list[int]], list[bool]]:
     """Token ids of a few texts at once, outside of any batch, and whether each was cut.
 
     Raises:
-        ApiError: a text is too long and may not be cut.
+        ApiError: a text is too long and may not be cut, or all have more than `most_tokens`.
     """
     prompt = encoder.prompt(None)
     rows = encoder.tokenizer.encode([prompt + text for text in texts])
     short = [_fit(encoder, row, names(index), truncate=truncate) for index, row in enumerate(rows)]
+    _check_tokens(short, names, most_tokens)
     return short, [len(cut) < len(row) for cut, row in zip(short, rows, strict=True)]
+
+
+def _check_tokens(rows: Sequence[list[int]], names: Callable[[int], str], most: int) -> None:
+    """Refuse more tokens than one request may have."""
+    total = sum(map(len, rows))
+    if total > most:
+        raise over_limit(
+            names(0).partition("[")[0],
+            "tokens",
+            most,
+            f"the first {len(rows)} texts have {total} tokens",
+            "divide the request",
+        )
 
 
 def _fit(encoder: ServedEncoder, row: list[int], name: str, *, truncate: bool) -> list[int]:

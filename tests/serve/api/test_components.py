@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -27,7 +28,7 @@ from serve.errors import ApiError
 from tests.objectives.conftest import make_views
 from tests.serve.api.test_docs import assert_described
 from tests.serve.fakes import Fake, served
-from tests.serve.served import PARAMS, Api, refusal
+from tests.serve.served import PARAMS, Api, limits, refusal, serving
 from tests.tiny import change_json, corpus
 
 if TYPE_CHECKING:
@@ -178,6 +179,28 @@ def test_cut_texts_are_named(real: Api, positives: list[str] | None, names: list
     error = refusal(real.post(PATH, asked | {"truncate": False}), 400)
     assert error["code"] == "context_length_exceeded"
     assert error["message"].startswith("anchors[1]: has ")
+
+
+@pytest.mark.parametrize("asked", [GIVEN, DROPOUT], ids=["given", "dropout"])
+@pytest.mark.parametrize(
+    ("limit", "most", "status", "message"),
+    [
+        ("items", 5, 400, r"anchors: the request has \d+ texts, over the limit items=5; divide it"),
+        (
+            "tokens",
+            9,
+            400,
+            r"anchors: the first \d+ texts have \d+ tokens, over the limit tokens=9",
+        ),
+        ("queue_texts", 5, 429, r"the queue is full: 0 texts wait and \d+ more would exceed the"),
+    ],
+)
+def test_the_limits_hold_for_given_views_and_for_those_of_dropout(
+    bert: Tiny, asked: dict[str, Any], limit: str, most: int, status: int, message: str
+) -> None:
+    with serving(bert.served, limits=limits(**{limit: most})) as api:
+        error = refusal(api.post(PATH, asked | {"objective": "mpt"}), status)
+    assert re.match(message, error["message"])
 
 
 def test_without_torch_it_answers_501_and_the_others_go_on(
