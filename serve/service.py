@@ -133,9 +133,10 @@ class TriadService:
         texts: list[str],
         model: str | None = None,
         normalize: bool = True,  # noqa: FBT001, FBT002 - BentoML gives arguments by their names
+        truncate: bool = True,  # noqa: FBT001, FBT002
     ) -> Vectors:
         """Embeddings of texts, one row a text; by the first encoder if no model is named."""
-        content = {"texts": texts, "model": model, "normalize": normalize}
+        content = {"texts": texts, "model": model, "normalize": normalize, "truncate": truncate}
         return await self._routes.encode(check(EncodeRequest, content))
 
     @bentoml.api  # type: ignore[untyped-decorator]
@@ -145,9 +146,16 @@ class TriadService:
         sources: list[str] | None = None,
         targets: list[str] | None = None,
         model: str | None = None,
+        truncate: bool = True,  # noqa: FBT001, FBT002
     ) -> Vectors:
         """Cosines of pairs, or of all sources (rows) with all targets (columns)."""
-        content = {"pairs": pairs, "sources": sources, "targets": targets, "model": model}
+        content = {
+            "pairs": pairs,
+            "sources": sources,
+            "targets": targets,
+            "model": model,
+            "truncate": truncate,
+        }
         return await self._routes.compare(check(CompareRequest, content))
 
     @bentoml.on_shutdown  # type: ignore[untyped-decorator]

@@ -334,7 +334,7 @@ class TokenizeRequest(Request):
         return [self.input] if isinstance(self.input, str) else self.input
 
 
-class EncodeRequest(Request):
+class EncodeRequest(TruncatingRequest):
     """The arguments of the service's BentoML method `encode`."""
 
     texts: Texts

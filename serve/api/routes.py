@@ -277,7 +277,7 @@ class Routes:
             [self._encoder(body.model)],
             body.texts,
             lambda index: f"texts[{index}]",
-            truncate=True,
+            truncate=body.truncate,
         )
         return normalize(encoded.embeddings) if body.normalize else encoded.embeddings
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # BentoML's own use of what others have deprecated is not ours to mend.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 TEXTS = ["A man is playing a guitar.", "WHY NOT?!", "🎻"]
+LONG = "word " * 1000
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +67,18 @@ def test_errors_are_the_sentences_of_the_api(client: bentoml.SyncHTTPClient) -> 
         client.encode(texts=TEXTS, model="vicreg-24")
     with pytest.raises(InvalidArgument, match="give either pairs, or both sources and targets"):
         client.similarity(sources=TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("method", "texts"),
+    [("encode", {"texts": [LONG]}), ("similarity", {"sources": ["a"], "targets": [LONG]})],
+)
+def test_both_methods_cut_long_texts_unless_they_are_to_refuse_them(
+    client: bentoml.SyncHTTPClient, method: str, texts: dict[str, list[str]]
+) -> None:
+    assert getattr(client, method)(**texts).ndim == 2
+    with pytest.raises(InvalidArgument, match=r"\[0\]: has \d+ tokens, special ones included"):
+        getattr(client, method)(**texts, truncate=False)
 
 
 @pytest.mark.verify
