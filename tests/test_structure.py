@@ -26,7 +26,7 @@ ROOMS = (
     "pipeline.machine",
 )
 # What the service takes of the pipeline.
-FOR_SERVE = {"encoder", "machine", "objectives", "senteval"}
+FOR_SERVE = {"encoder", "machine", "objectives"}
 
 
 def modules(package: str, *, types: bool = True) -> Iterator[tuple[str, set[str]]]:
