@@ -12,7 +12,7 @@ const MIN_NORM = 1e-12; // shorter embeddings have no direction
 const each = (n, value) => Array.from({ length: n }, (_, i) => value(i));
 const square = (n, value) => each(n, (i) => each(n, (j) => (i === j ? 0 : value(i, j))));
 const sum = (row) => row.reduce((total, x) => total + x, 0);
-export const dot = (a, b) => {
+const dot = (a, b) => {
   let total = 0;
   for (let k = 0; k < a.length; k++) total += a[k] * b[k];
   return total;
@@ -41,7 +41,7 @@ const makeViews = (h, p) => ({
 });
 
 /** Index of the largest of a row but for its own place, the first of equals. */
-export const hardest = (row, i) =>
+const hardest = (row, i) =>
   row.reduce((best, x, j) => (j !== i && (best < 0 || x > row[best]) ? j : best), -1);
 const distance = (cosine) => Math.sqrt(Math.max(2 - 2 * cosine, MIN_SQUARED));
 const sine = (cosine) => Math.sqrt(Math.max(1 - cosine * cosine, MIN_SQUARED));
@@ -153,11 +153,11 @@ export const OBJECTIVES = {
     { ...GATE, ...SOFTMAX, ratio: 1, mean_over: 'all' }, CONTRASTIVE),
 };
 
-/** What a setting may be: [least, most, whether the least itself is allowed, unit]. */
+/** What a setting may be: [least, most, whether the least itself is allowed]. */
 export const RANGES = {
-  margin: [0, 2, true, 'cosine'],
-  temperature: [0, Infinity, false, 'cosine'],
-  ratio: [0, Infinity, true, 'no unit'],
+  margin: [0, 2, true],
+  temperature: [0, Infinity, false],
+  ratio: [0, Infinity, true],
 };
 
 /** A batch's embeddings, ready for every objective: views by how they are normalized. */
@@ -206,8 +206,7 @@ export function takeApart(name, settings, batch, size) {
     const whole = row.map((x) => factor * dissipation[i] * x);
     return plus(whole, -dot(whole, radius), radius); // the paper drops the radial part
   });
-  const length = gradient.map((row) => Math.sqrt(dot(row, row)));
-  const moving = length.filter((x) => x > 0);
+  const moving = gradient.map((row) => Math.sqrt(dot(row, row))).filter((x) => x > 0);
   const rate = size / (moving.length ? mean(moving) : 1);
   const [others, near] = negatives === v.h ? [v.unit.h, v.unit.own]
     : negatives === v.p ? [v.unit.p, v.unit.c]
@@ -215,7 +214,7 @@ export function takeApart(name, settings, batch, size) {
   const index = near.map(hardest);
   const moved = v.unit.h.map((h, i) => unit(plus(h, -rate, gradient[i])));
   return {
-    dissipation, weight, pull, factor, length,
+    dissipation, weight, pull,
     ratio: pull.map((x, i) => x / sum(weight[i])),
     cosines: v.unit.c, near, lead: each(v.n, (i) => lead(v.unit, i, s.gate)),
     step: {

@@ -8,8 +8,8 @@
     const MOST = 2000;  // characters of a link
     const byId = (id) => document.getElementById(id);
     const field = (id) => document.querySelector(`#${id} textarea, #${id} input`);
-    const state = {values: {}, defaults: null, tab: PANELS[0], popped: false};
-    const panels = Object.fromEntries(PANELS.map((name) => [name, {edits: 0, started: -1, running: 0}]));
+    const state = {values: {}, defaults: null, tab: PANELS[0]};
+    const panels = Object.fromEntries(PANELS.map((name) => [name, {edits: 0, started: -1}]));
 
     // Call a function once an element is on the page.
     window.triadReady = (id, act) => {
@@ -137,9 +137,8 @@
             state.timer = window.setTimeout(refreshEncoders, 60);
         },
         looked: () => window.setTimeout(refresh, 80),
-        started: (name) => { panels[name].running += 1; panels[name].started = panels[name].edits; note(); },
+        started: (name) => { panels[name].started = panels[name].edits; note(); },
         done: (name) => {
-            panels[name].running -= 1;
             paint(name);
             equip(byId(`view-${name}`));
             if (name === 'gradient') window.triadLab?.settled();
