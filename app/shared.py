@@ -190,6 +190,21 @@ def graded_places(cards: Mapping[str, Card], name: str, cosines: Values) -> Valu
     return percentiles(cosines, cards.get(name, {}).get("cosine_quantiles"))
 
 
+def is_graded(cards: Mapping[str, Card], name: str) -> bool:
+    """Whether an encoder has graded pairs of its own."""
+    return bool(cards.get(name, {}).get("cosine_quantiles"))
+
+
+def ungraded_notes(cards: Mapping[str, Card], names: Sequence[str]) -> str:
+    """A sentence of HTML for each encoder whose percentages are not of graded pairs."""
+    return "".join(
+        f'<p class="note">{html.escape(name)} was not measured on graded pairs: its percentages '
+        "are places among the cosines computed here, and a single pair has none.</p>"
+        for name in dict.fromkeys(names)
+        if not is_graded(cards, name)
+    )
+
+
 NAMES = {
     "info_nce": "InfoNCE",
     "arccon": "ArcCon",

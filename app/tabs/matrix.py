@@ -15,6 +15,7 @@ from app.shared import (
     in_words,
     place_notice,
     read_lines,
+    ungraded_notes,
 )
 
 MOST = 40
@@ -66,5 +67,6 @@ class MatrixTab:
         titles = [in_words(cards.get(name, {"id": name})) for name in names]
         limit = max(_LEAST, float(np.abs(apart).max()))
         picture = svg.maps([*maps, apart], titles, sentences, limit)
+        notes += ungraded_notes(cards, names)
         meaning = "<p>Percent of an encoder's graded pairs that are less alike.</p>"
         return (f"{notes}{meaning}{picture}{_LISTED.format(listed)}",)

@@ -18,8 +18,10 @@ from app.shared import (
     cut_note,
     graded_places,
     html_table,
+    is_graded,
     lettered,
     place_notice,
+    ungraded_notes,
 )
 from app.statistics import percentiles
 
@@ -59,11 +61,12 @@ class PairTab:
         cosines = [float(answers[name].cosines[0]) for name in names]
         percents = [
             float(graded_places(cards, name, answers[name].cosines)[0])
-            if cards.get(name, {}).get("cosine_quantiles")
+            if is_graded(cards, name)
             else None
             for name in names
         ]
-        notes = "".join(
+        notes = ungraded_notes(cards, names)
+        notes += "".join(
             cut_note(answers[name].truncated, name, cards[name]["max_length"])
             for name in dict.fromkeys(names)
             if name in cards
@@ -121,14 +124,10 @@ def _scores(
     for side, (title, cosine, percent) in enumerate(
         zip(lettered(cards, names), cosines, percents, strict=True)
     ):
-        among = (
-            "was not measured on graded pairs"
-            if percent is None
-            else (f"nearer than {percent:.0f} % of its graded pairs")
-        )
+        among = "" if percent is None else f"; nearer than {percent:.0f} % of its graded pairs"
         parts += (
             f'<section class="score side-{side}"><h3>{title}</h3><p><strong class="cosine">'
-            f"{cosine:.3f}</strong> cosine; {among}</p></section>"
+            f"{cosine:.3f}</strong> cosine{among}</p></section>"
         )
     return f'<div class="scores" role="status">{parts}</div>{_verdict(names, percents)}'
 

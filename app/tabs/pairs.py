@@ -22,6 +22,7 @@ from app.shared import (
     html_table,
     lettered,
     place_notice,
+    ungraded_notes,
 )
 from app.statistics import Correlation, Values, correlations, difference
 
@@ -101,6 +102,7 @@ class PairsTab:
         notes = "".join(
             cut_note(cut, name, cards[name]["max_length"]) for name, cut in truncated.items()
         )
+        notes += ungraded_notes(cards, names)
         result, download = self._shown(table, names, cosines, cards)
         return notes + result, download
 
