@@ -73,7 +73,7 @@ def test_any_text_arrives_as_it_was_given() -> None:
     assert service.bodies[0]["pairs"] == [list(pairs[0])]
 
 
-@pytest.mark.parametrize("model", ["a/b", "..", "a?b#c", "ü", ""])
+@pytest.mark.parametrize("model", ["a/b", "a?b#c", "ü", ""])
 def test_an_encoders_name_is_one_part_of_the_path(model: str) -> None:
     paths = []
 

@@ -55,6 +55,13 @@ def transfer_result(accuracies: dict[str, float], label: Label = "other") -> Hal
     return Half(tuple(scores))
 
 
+def joined(sts: Half[TaskScore], transfer: Half[TransferScore], setting: SettingName) -> Result:
+    """Both halves; of one that was measured, the other tasks were asked for in vain."""
+    there = [score.task for score in Result(sts, transfer, setting).scores]
+    asked = STS_TASKS + (TRANSFER_TASKS if transfer.scores else ())
+    return Result(sts, transfer, setting, tuple(task for task in asked if task not in there))
+
+
 class Project:
     """Folders as the stages before leave them."""
 
@@ -76,10 +83,7 @@ class Project:
     ) -> None:
         origin = Origin(objective, seed, steps=None, step=None, dev_spearman=None)
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, seed, label)
-        both = Result(sts, transfer_result(transfer or {}, label), setting)
-        asked = STS_TASKS + (TRANSFER_TASKS if transfer else ())
-        there = {score.task for score in both.scores}
-        both = replace(both, missing=tuple(task for task in asked if task not in there))
+        both = joined(sts, transfer_result(transfer or {}, label), setting)
         self.measured(f"{objective}/{seed}", both, origin, data)
         if curve is not None:
             self.write(f"curves/{objective}/{seed}.csv", curve.encode())
@@ -93,7 +97,7 @@ class Project:
         dev: float | None = None,
     ) -> None:
         sts = result({"STS-B": 300} if tasks is None else tasks, noise, 0)
-        both = Result(sts, transfer_result({}), "fast")
+        both = joined(sts, transfer_result({}), "fast")
         self.measured(name, both, replace(NOBODY, dev_spearman=dev))
 
     def measured(
