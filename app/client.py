@@ -117,7 +117,8 @@ class Client:
 
     def training(self, model: str, key: str = "") -> dict[str, Any] | None:
         """An encoder's training record; None for one that Triad did not train."""
-        path = f"/v1/models/{quote(model, safe='')}/training"
+        name = quote(model, safe="").replace(".", "%2E")  # a path may not hold `..` as it is
+        path = f"/v1/models/{name}/training"
         return self._send_or_none(path, "no_training_record", key)
 
     def results(self, key: str = "") -> dict[str, Any] | None:

@@ -198,8 +198,8 @@ def is_graded(cards: Mapping[str, Card], name: str) -> bool:
 def ungraded_notes(cards: Mapping[str, Card], names: Sequence[str]) -> str:
     """A sentence of HTML for each encoder whose percentages are not of graded pairs."""
     return "".join(
-        f'<p class="note">{html.escape(name)} was not measured on graded pairs: its percentages '
-        "are places among the cosines computed here, and a single pair has none.</p>"
+        f'<p class="note">{html.escape(name)} was not measured on graded pairs. Its '
+        "percentages say how many of the cosines shown here are lower; a single pair has none.</p>"
         for name in dict.fromkeys(names)
         if not is_graded(cards, name)
     )

@@ -22,15 +22,13 @@ LONGEST = (
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first; files stay together, and so do those that share a service or a browser."""
-
-    def place(item: pytest.Item) -> int:
-        return next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
-
-    items.sort(key=place)
+    groups: dict[str, list[pytest.Item]] = {name: [] for name in LONGEST}
     for item in items:
         file = item.nodeid.partition("::")[0]
-        shared = next((name for name in LONGEST if file.startswith(name)), file)
-        item.add_marker(pytest.mark.xdist_group(shared))
+        group = next((name for name in LONGEST if file.startswith(name)), file)
+        item.add_marker(pytest.mark.xdist_group(group))
+        groups.setdefault(group, []).append(item)
+    items[:] = [item for group in groups.values() for item in group]
 
 
 @pytest.fixture

@@ -121,7 +121,6 @@ def test_the_intervals_of_the_last_step_exclude_zero(original: str, modified: st
     assert found["low"] > 0
 
 
-@pytest.mark.verify
 def test_the_tables_of_the_reproduction_are_made_of_what_is_committed(tmp_path: Path) -> None:
     options = ["--runs", str(ROOT / "results/wiki/runs"), "--rate", REPRODUCTION["rate"]]
     assert reproduction.main([*options, "--out", str(tmp_path)]) == 0

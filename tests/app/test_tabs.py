@@ -20,8 +20,8 @@ CARDS = [
     {"id": UNGRADED, "max_length": 64, "cosine_quantiles": None},
 ]
 NOTE = (
-    "{} was not measured on graded pairs: its percentages are places among the cosines computed "
-    "here, and a single pair has none."
+    "{} was not measured on graded pairs. Its percentages say how many of the cosines shown here "
+    "are lower; a single pair has none."
 )
 INPUTS: dict[Callable[[Shared], Guarded], tuple[str, ...]] = {
     lambda shared: PairTab(shared, gr.HTML()).compared: ("long a", "b"),

@@ -27,7 +27,7 @@ BATCHES: dict[str, Batch] = {
     "zero vectors": (ANCHOR * SOME, POSITIVE * SOME.roll(1, 0)),
     "only zero vectors": (torch.zeros(4, 16), torch.zeros(4, 16)),
     "two sentences": (normal(2), normal(2, seed=1)),
-    "many sentences": (normal(128), normal(128, seed=1)),
+    "many sentences": (normal(1024), normal(1024, seed=1)),
     "one dimension": (normal(6, 1), normal(6, 1, seed=1)),
 }
 

@@ -85,14 +85,7 @@ def test_no_steps_are_refused(lab: Lab, tmp_path: Path, capsys: pytest.CaptureFi
     assert "--steps" in capsys.readouterr().err
 
 
-# One of each way to make a loss in `make test`, all in `make verify`.
-QUICK = ("info_nce", "met", "barlow_twins_batch_norm", "vicreg_centred", "vicreg_modified")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in QUICK else pytest.mark.verify) for name in OBJECTIVES],
-)
+@pytest.mark.parametrize("name", OBJECTIVES)
 def test_every_objective_trains(lab: Lab, tmp_path: Path, name: str) -> None:
     fields = OBJECTIVES[name]().hyperparameters.model_dump()
     changes = {"train.steps": 3, "train.evaluate_every": 3, "objectives": {name: fields}}

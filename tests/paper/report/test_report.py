@@ -164,7 +164,6 @@ def test_one_seed_is_told_as_what_it_is(tmp_path: Path) -> None:
     assert "one of 15 negatives" in project.markdown
 
 
-@pytest.mark.verify
 def test_equal_inputs_give_equal_bytes(reported: Project) -> None:
     first = contents(reported.out)
     reported.run()

@@ -56,7 +56,6 @@ def test_every_figure_is_written_as_data_and_as_a_figure(written: Path) -> None:
     assert not [name for name in NAMES if "{" in written_data(written, name)["caption"]]
 
 
-@pytest.mark.verify
 def test_the_same_settings_give_the_same_bytes(written: Path, tmp_path: Path) -> None:
     assert run(tmp_path / "out", write_params(tmp_path)) == 0
     for path in written.iterdir():

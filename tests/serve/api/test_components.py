@@ -98,7 +98,7 @@ def test_the_components_are_those_of_the_pipeline(
 def test_no_value_of_a_hyperparameter_is_a_fault(real: Api, name: str) -> None:
     objective_of(name)
     listed = {one["id"]: one for one in real.get("/v1/objectives").json()["data"]}
-    values = (0, -1, 5e-324, 1.7e308, 10**19, 10**400, "own_view")
+    values = (0, -1, 5e-324, 1e-30, 1e30, 1e40, 1.7e308, 2**53, 10**19, 10**400, "own_view", "")
     for field in listed[name]["hyperparameters"]:
         for value in values:
             asked = GIVEN | {"objective": name, "hyperparameters": {field: value}}
