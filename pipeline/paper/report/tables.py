@@ -107,7 +107,8 @@ def visited_shares(simulated: Mapping[str, Any]) -> dict[str, float]:
     """Of the simulation's points that training visits, the share with a ratio from 1 to 2."""
     shares = {}
     for name, grid in simulated["ratio"].items():
-        ratios = np.array(grid, dtype=np.float64)[~np.array(simulated["unvisited"][name])]
+        visited = ~np.array(simulated["unvisited"][name], dtype=bool)  # written as 0 and 1
+        ratios = np.array(grid, dtype=np.float64)[visited]
         shares[name] = float(((ratios >= 1) & (ratios <= 2)).mean())
     return shares
 

@@ -36,7 +36,7 @@ class Project:
     def __init__(self, folder: Path, seeds: tuple[int, ...] = (1, 2)) -> None:
         self.out = folder / "results" / "analysis"
         self.study = WrittenStudy(self.out / "study", seeds)
-        data = {"ratio": {"met": [[1.5, 3, 1]]}, "unvisited": {"met": [[False, False, True]]}}
+        data = {"ratio": {"met": [[1.5, 3, 1]]}, "unvisited": {"met": [[0, 0, 1]]}}
         simulated = [
             Figure(name, f"Simulated {name}", "A caption.", {}, data, panels()[0]) for name in NAMES
         ]
