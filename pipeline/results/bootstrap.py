@@ -20,6 +20,7 @@ import numpy as np
 CHUNK_ELEMENTS = 1 << 18  # resamples are drawn in chunks of about this size, to stay in the cache
 LEVEL = 95  # per cent of the resampled differences that the interval holds
 SEEDS = 3  # fewer say too little of how seeds spread to draw from them
+CLUSTERS = 20  # of fewer, resamples are nearly all alike, and their spread is far too small
 
 
 @dataclass(frozen=True)
@@ -28,17 +29,17 @@ class Interval:
 
     Attributes:
         difference: without resampling.
-        low: where the middle begins.
+        low: where the middle begins; None, as is all that follows from it, without resamples.
         high: where it ends.
         includes_zero: the data cannot separate the two.
         p: two-sided, of no difference: twice the share of resampled values on zero's other side.
     """
 
     difference: float
-    low: float
-    high: float
-    includes_zero: bool
-    p: float
+    low: float | None
+    high: float | None
+    includes_zero: bool | None
+    p: float | None
 
 
 class Scored(NamedTuple):
@@ -123,12 +124,14 @@ def resampled_spearman(
 
     Args:
         tasks: Their pairs, of the same encoders.
-        resamples: How many.
+        resamples: How many; none are drawn where the pairs of a task form too few clusters.
         seed: Of the draws.
 
     Returns:
         (E, 1 + resamples); the first column is not resampled.
     """
+    if min(len(np.unique(scored.cluster)) for scored in tasks.values()) < CLUSTERS:
+        resamples = 0
     rankings = {
         task: [Ranking(cosines) for cosines in scored.cosines] for task, scored in tasks.items()
     }
@@ -167,6 +170,8 @@ def interval(differences: np.ndarray) -> Interval:
     """Percentile interval of (1 + R,) differences, of which the first is not resampled."""
     outside = (100 - LEVEL) / 200
     resampled = differences[1:]
+    if not len(resampled):
+        return Interval(float(differences[0]), None, None, None, None)
     low, high = np.quantile(resampled, [outside, 1 - outside])
     beyond = min(int((resampled <= 0).sum()), int((resampled >= 0).sum()))
     p = min(1.0, 2 * (1 + beyond) / (1 + len(resampled)))

@@ -180,8 +180,8 @@ def differences(
     }
     results = [_difference(runs, resampled, *pair, seed) for pair in pairs]
     primary = [result for result in results if result.is_primary and result.tasks]
-    ps = holm([result.tasks[AVERAGE].p for result in primary])
-    adjusted = {result.objective: p for result, p in zip(primary, ps, strict=True)}
+    ps = {result.objective: p for result in primary if (p := result.tasks[AVERAGE].p) is not None}
+    adjusted = dict(zip(ps, holm([*ps.values()]), strict=True))
     return [
         replace(result, holm_p=adjusted.get(result.objective)) if result.is_primary else result
         for result in results

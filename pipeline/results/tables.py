@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pipeline.results.bootstrap import LEVEL, SEEDS, Interval
+from pipeline.results.bootstrap import CLUSTERS, LEVEL, SEEDS, Interval
 from pipeline.results.curves import Curves
 from pipeline.results.layout import markdown_table, rounded
 from pipeline.results.metrics import HalfName, Metrics, average_label
@@ -159,20 +159,26 @@ def _differences(differences: list[Difference], pairs: dict[str, int]) -> str:
         tasks = _shown(difference.tasks)
         for task in tasks if difference.is_primary else tasks[-1:]:
             bounds_of_task = difference.tasks[task]
-            bounds = f"{bounds_of_task.low:+.2f} to {bounds_of_task.high:+.2f}"
             seeds = ", ".join(map(str, difference.shared_seeds))
-            p = f"{difference.holm_p:.4f}" if difference.is_primary and task == tasks[-1] else ""
+            p = "" if difference.holm_p is None or task != tasks[-1] else f"{difference.holm_p:.4f}"
             reading = _reading(bounds_of_task, counts[task], len(difference.shared_seeds))
-            figures = [f"{bounds_of_task.difference:+.2f}", bounds, p, reading, seeds]
-            lines.append([*names, task, *figures])
+            figures = [f"{bounds_of_task.difference:+.2f}", _bounds(bounds_of_task), p, reading]
+            lines.append([*names, task, *figures, seeds])
     return markdown_table(lines, left=3)
 
 
-def _reading(bounds: Interval, pairs: int, seeds: int) -> str:
+def _bounds(interval: Interval) -> str:
+    return "-" if interval.low is None else f"{interval.low:+.2f} to {interval.high:+.2f}"
+
+
+def _reading(interval: Interval, pairs: int, seeds: int) -> str:
     """What an interval says, in words."""
-    if bounds.includes_zero:
-        return f"includes zero: {pairs:,} pairs cannot separate the two"
-    word = "higher" if bounds.low > 0 else "lower"
+    if interval.includes_zero is None:
+        return f"no interval: the pairs form fewer than {CLUSTERS} groups without a common sentence"
+    if interval.includes_zero:
+        runs = f" and {seeds} seeds" if seeds >= SEEDS else ""
+        return f"includes zero: {pairs:,} pairs{runs} cannot separate the two"
+    word = "higher" if interval.difference > 0 else "lower"
     return f"{word} in this run" if seeds < 2 else word
 
 

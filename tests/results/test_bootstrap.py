@@ -95,11 +95,22 @@ class TestResampledSpearman:
         apart, together = width(np.arange(400)), width(np.arange(400) // 10)
         assert together / apart == pytest.approx(10**0.5, rel=0.2)
 
-    def test_pairs_too_few_to_resample_are_refused(self) -> None:
-        """Of two pairs, half of the resamples draw one of them twice."""
-        two = np.array([0.0, 1])
-        tasks = {"STS-B": Scored(two, np.arange(2), [two])}
-        with pytest.raises(ValueError, match="a resample of 2 pairs has one distinct value only"):
+    @pytest.mark.parametrize(("clusters", "resamples"), [(19, 0), (20, 50)])
+    def test_a_task_of_few_clusters_is_not_resampled(self, clusters: int, resamples: int) -> None:
+        """All pairs of ten sentences hang together: each resample would be the data again."""
+        values = np.arange(190.0)
+        tasks = {
+            "STS12": Scored(values, np.arange(190), [values]),
+            "STS-B": Scored(values, np.arange(190) % clusters, [values]),
+        }
+        for correlations in resampled_spearman(tasks, resamples=50, seed=1).values():
+            assert correlations.shape == (1, 1 + resamples)
+
+    def test_pairs_too_alike_to_resample_are_refused(self) -> None:
+        """Of 40 pairs, one has another grade: a third of the resamples leave it out."""
+        gold = np.append(np.zeros(39), 1)
+        tasks = {"STS-B": Scored(gold, np.arange(40), [np.arange(40.0)])}
+        with pytest.raises(ValueError, match="a resample of 40 pairs has one distinct value only"):
             resampled_spearman(tasks, resamples=100, seed=1)
 
 
@@ -128,6 +139,9 @@ class TestInterval:
     def test_zero_is_in_it_or_out_of_it(self, least: int, includes: bool) -> None:
         found = interval(np.array([0, *range(least, least + 1001)], dtype=float))
         assert found.includes_zero is includes
+
+    def test_without_resamples_there_is_the_difference_alone(self) -> None:
+        assert interval(np.array([3.0])) == Interval(3, None, None, None, None)
 
     def test_p_is_twice_the_share_beyond_zero(self) -> None:
         """Of 999 resamples 9 are at most zero: 2 x (1 + 9) / (1 + 999)."""

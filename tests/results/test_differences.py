@@ -59,6 +59,26 @@ class TestIntervals:
         assert found["high"] > single[1]["low"]
         assert found["high"] - found["low"] > single[1]["high"] - single[1]["low"]
 
+    def test_pairs_that_hang_together_have_no_interval(self, project: Project) -> None:
+        """15 pairs are at most 15 clusters: no resample says anything of others."""
+        for name, noise in (("vicreg", 8), ("vicreg_modified", 1)):
+            project.add(name, noise=noise, tasks={"STS-B": 15})
+        project.compare()
+        found = project.difference("vicreg_modified", "vicreg")
+        assert found["tasks"]["STS-B"]["low"] is found["holm_p"] is None
+        (row,) = project.table("Differences")[1:]
+        assert row[4:6] == ["-", ""]
+        assert row[6].startswith("no interval: the pairs form fewer than 20 groups")
+
+    def test_of_three_seeds_pairs_and_seeds_together_cannot_separate(
+        self, project: Project
+    ) -> None:
+        for seed in (1, 2, 3):
+            project.add("vicreg", seed, noise=2)
+            project.add("vicreg_modified", seed, noise=2.01)
+        project.compare()
+        assert "300 pairs and 3 seeds cannot separate the two" in project.markdown()
+
     def test_only_modified_forms_averages_have_p_and_holm_counts_them(
         self, project: Project
     ) -> None:
