@@ -11,6 +11,7 @@ lie stands in `pipeline.results.reproduction`, which makes tables of them.
 from __future__ import annotations
 
 import csv
+import fcntl
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 from pipeline.config.compose import compose
 from pipeline.machine.cores import processor
 from pipeline.machine.errors import InputError
+from pipeline.machine.settings import unknown
 from pipeline.machine.stage import parser, run_stage
 
 if TYPE_CHECKING:
@@ -50,23 +52,45 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    models: Path = options.models / options.rate
-    models.mkdir(parents=True, exist_ok=True)
-    place = models / "params.yaml"
+    model: Path = options.models / options.rate / options.objective / str(options.seed)
+    model.mkdir(parents=True, exist_ok=True)
+    place = model / "params.yaml"
     params = compose(place, [*options.set_param, f"train.learning_rate={options.rate}"])
-    for command in commands(options, params, place):
-        words = [sys.executable, "-m", *map(str, command)]
-        ended = subprocess.run(words, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)  # noqa: S603
-        if ended.returncode:
-            raise InputError(f"{command[0]} failed; the same command resumes the cell.")
-        if command[0] == "pipeline.train":
-            _note(options, models)
+    if options.objective not in params.objectives:
+        sentence = unknown("objective", options.objective, params.objectives)
+        raise InputError(f"--objective: {sentence}")
+    taken = params.train_for(options.objective).learning_rate
+    if taken != float(options.rate):
+        raise InputError(
+            f"--rate: {options.rate}, but objectives.{options.objective}.train.learning_rate is "
+            f"{taken}; give --rate {taken}, or leave that setting out."
+        )
+    prepare, *others = commands(options, params, model)
+    with (options.models / "prepare.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the first of several cells prepares, the others wait
+        _make(*prepare)
+    for output, command in others:
+        if _make(output, command) and command[0] == "pipeline.train":
+            _note(options, model, output)
 
 
-def commands(options: argparse.Namespace, params: Params, place: Path) -> list[list[object]]:
-    """The commands whose outputs are not there yet, in their order; `place` holds `params`."""
-    cell = f"{options.objective}/{options.seed}"
-    out, model = options.runs / options.rate, options.models / options.rate / cell
+def _make(output: Path, command: list[object]) -> bool:
+    """Run a command whose output is not there yet; whether it was run."""
+    if output.exists():
+        return False
+    words = [sys.executable, "-m", *map(str, command)]
+    ended = subprocess.run(words, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False)  # noqa: S603
+    if ended.returncode:
+        raise InputError(f"{command[0]} failed; the same command resumes the cell.")
+    return True
+
+
+def commands(
+    options: argparse.Namespace, params: Params, model: Path
+) -> list[tuple[Path, list[object]]]:
+    """Each output and the command that makes it, in their order; `model` holds params.yaml."""
+    cell, out = f"{options.objective}/{options.seed}", options.runs / options.rate
+    place = model / "params.yaml"
     analysis, evaluate = params.analysis, params.evaluate
     prepare: list[object] = ["pipeline.prepare", "--params", place]
     prepare += ["--held-out", analysis.held_out, "--out", options.prepared]
@@ -91,7 +115,7 @@ def commands(options: argparse.Namespace, params: Params, place: Path) -> list[l
         return path, own + scores
 
     held_out = out / "held_out" / f"{cell}.json"
-    outputs = [
+    return [
         (options.prepared, prepare),
         (out / "records" / f"{cell}.json", train),
         scored("metrics", "last", "sts"),
@@ -99,14 +123,12 @@ def commands(options: argparse.Namespace, params: Params, place: Path) -> list[l
         *([scored("transfer", "last", "transfer")] if options.transfer else []),
         (held_out, [*measure, "--out", held_out]),
     ]
-    return [command for output, command in outputs if not output.exists()]
 
 
-def _note(options: argparse.Namespace, models: Path) -> None:
+def _note(options: argparse.Namespace, model: Path, record: Path) -> None:
     """Keep the encoder's record, and write down when and on what it was trained."""
-    record = options.runs / options.rate / "records" / options.objective / f"{options.seed}.json"
     record.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(models / options.objective / str(options.seed) / "last" / "triad.json", record)
+    shutil.copy(model / "last" / "triad.json", record)
     path: Path = options.runs / "cells.csv"
     is_new = not path.exists()
     with path.open("a", encoding="utf-8", newline="") as text:

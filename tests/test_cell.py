@@ -93,6 +93,22 @@ def test_a_wrong_setting_is_refused_before_anything_runs(
     assert not stages.ran
 
 
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("overlay=authors", "--rate: 3.0e-4, but objectives.mhs.train.learning_rate is 5e-06"),
+        ("train.steps=2", "--objective: unknown objective 'mhz'; did you mean 'mhs'?"),
+    ],
+)
+def test_a_cell_that_would_be_filed_under_another_name_is_refused(
+    stages: Stages, tmp_path: Path, refused: Refused, setting: str, message: str
+) -> None:
+    name = "mhs" if setting.startswith("overlay") else "mhz"
+    asked = [*options(tmp_path), "--objective", name, "-S", setting]
+    assert message in refused(cell.main(asked))
+    assert not stages.ran
+
+
 @pytest.mark.verify
 def test_a_real_cell_gets_its_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
