@@ -80,7 +80,7 @@ chromium:
 DOCS := .venv-docs
 MTEB := .venv-mteb
 
-PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 3 --dist loadgroup --no-loadscope-reorder
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/bin/pytest -rs --durations 25 -n 3 --dist loadscope --no-loadscope-reorder
 
 test: check chromium
 	$(PYTEST) -m 'not verify'

@@ -203,6 +203,8 @@ from pipeline import embed
 from pipeline.embedding.unfinished import Unfinished
 
 append, seen = Unfinished.append, []
+# What a script starts in the background ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def interrupted(*chunk):
     if seen:
