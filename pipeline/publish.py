@@ -21,7 +21,7 @@ from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 from pydantic import ValidationError
 
 from pipeline.encoder.encoder import SentenceEncoder
-from pipeline.encoder.version import folder_version
+from pipeline.encoder.version import check_outside, folder_version
 from pipeline.hub.card import Facts, Score, card
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import check_writable, replacing
@@ -77,6 +77,7 @@ def _run(options: argparse.Namespace) -> None:
         raise InputError(f"REPO: {options.repo!r} names no owner; give owner/name.")
     if options.dry_run:
         check_writable("--dry-run", options.dry_run, folder=True)
+        check_outside(options.folder, "--dry-run", options.dry_run)
         if options.dry_run.is_dir() and any(options.dry_run.iterdir()):
             raise InputError(f"--dry-run: {options.dry_run} is not empty; name a new folder.")
         with replacing(options.dry_run) as place:
@@ -209,6 +210,12 @@ def _upload(place: Path, options: argparse.Namespace) -> str:
         raise InputError(
             f"{options.repo}: the hub refuses ({reason}); check owner and rights, or log in: "
             "hf auth login."
+        ) from error
+    except Exception as error:  # of whichever library the hub's package connects with
+        reason = (str(error).splitlines() or [""])[0].rstrip(".")
+        raise InputError(
+            f"{options.repo}: the hub does not answer ({type(error).__name__}: {reason}); check "
+            "the connection, and give the same command again."
         ) from error
     return str(commit.commit_url)
 

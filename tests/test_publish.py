@@ -191,6 +191,14 @@ def test_without_rights_the_hubs_reason_is_told(
     assert not hub.files
 
 
+def test_without_a_connection_it_is_one_sentence(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # where nobody listens
+    assert main([str(trained), REPO, "--license", "apache-2.0"]) == 1
+    assert f"publish: {REPO}: the hub does not answer (ConnectError" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("repo", "more", "sentence"),
     [
@@ -199,7 +207,8 @@ def test_without_rights_the_hubs_reason_is_told(
         (REPO, ["--metrics", "{other}"], "was measured on {folder} (version "),
         (REPO, ["--metrics", "{own}", "{own}"], "which is no other seed of vicreg-42"),
         (REPO, ["--metrics", "{folder}/config.json"], "holds no metrics"),
-        (REPO, ["--dry-run", "{folder}"], "is not empty; name a new folder."),
+        (REPO, ["--dry-run", "{folder}/.."], "is not empty; name a new folder."),
+        (REPO, ["--dry-run", "{folder}/new"], "--dry-run: {folder}/new lies in the encoder's"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_sent(
