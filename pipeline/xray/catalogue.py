@@ -1,7 +1,7 @@
 """Losses that people use, by a short name: what docs/anatomy.md takes apart."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -104,10 +104,15 @@ def find(text: str) -> tuple[str, Entry]:
         key, equals, value = pair.partition("=")
         if not equals:
             raise InputError(f"{pair!r} in {text!r} is no key=value.")
-        values[key] = yaml.safe_load(value)
-    if loss in CATALOGUE and not values:
-        return loss, CATALOGUE[loss]
+        try:
+            values[key] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(f"{pair!r} in {text!r}: {value!r} is no value of YAML.") from error
+    short = loss.rpartition(":")[2].rpartition(".")[2]
+    name = "-".join([short, *(f"{key}-{value}" for key, value in values.items())])
+    if loss in CATALOGUE:
+        entry = CATALOGUE[loss]
+        return name, replace(entry, values={**entry.values, **values})
     if ":" in loss or loss in OBJECTIVES:
-        short = loss.rpartition(":")[2].rpartition(".")[2]
-        return "-".join([short, *(f"{k}-{v}" for k, v in values.items())]), Entry(loss, "", values)
+        return name, Entry(loss, "", values)
     raise InputError(f"{unknown('loss', loss, [*CATALOGUE, *OBJECTIVES])}")

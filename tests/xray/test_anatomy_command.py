@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.anatomy import main
-from pipeline.xray.catalogue import CATALOGUE
+from pipeline.xray.catalogue import CATALOGUE, find
 from tests.tiny import BERT_MINI, ROOT, Refused
 
 PAGE = (ROOT / "docs/anatomy.md").read_text(encoding="utf-8")
@@ -46,12 +46,21 @@ WRONG = {
     "info_nce,temperature": "anatomy: 'temperature' in 'info_nce,temperature' is no key=value.",
     "nowhere:Loss": "anatomy: NAME: nowhere:Loss cannot be imported",
     "info_nce,temperature=-1": "anatomy: info_nce.temperature: -1",
+    "info_nce,temperature=[1": "anatomy: 'temperature=[1' in 'info_nce,temperature=[1': '[1' is no",
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_no_loss_is_one_sentence(name: str, refused: Refused) -> None:
     assert refused(main([name])).startswith(WRONG[name])
+
+
+def test_a_loss_of_the_page_may_have_other_values(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["siglip,temperature=1"]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("| `siglip-temperature-1` |")
+    assert line.endswith("| Zhai et al. 2023 |")
+    assert CATALOGUE["siglip"].values["bias"] == find("siglip,temperature=1")[1].values["bias"]
 
 
 def test_the_page_shows_the_whole_catalogue() -> None:
