@@ -1,6 +1,7 @@
 """Embeddings beside the rows of their input, as one Parquet file."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -71,13 +72,19 @@ def write_parquet(source: Source, unfinished: Unfinished) -> Path:
     return path
 
 
-def _schema(file: Path) -> pa.Schema:
+@contextmanager
+def _opened(file: Path) -> Iterator[parquet.ParquetFile]:
     try:
         with open_parquet(file) as reader:
-            # Without pandas' description of the columns, which lacks the new one.
-            return reader.schema_arrow.remove_metadata()
+            yield reader
     except InputError as error:
         raise InputError(f"INPUT: {file} {error}.") from error
+
+
+def _schema(file: Path) -> pa.Schema:
+    with _opened(file) as reader:
+        # Without pandas' description of the columns, which lacks the new one.
+        return reader.schema_arrow.remove_metadata()
 
 
 def _columns(source: Source, rows: int) -> Iterator[list[pa.Array]]:
@@ -86,6 +93,6 @@ def _columns(source: Source, rows: int) -> Iterator[list[pa.Array]]:
         yield from ([pa.array(texts, pa.string())] for texts in source.chunks(rows))
         return
     for file in source.files:
-        with open_parquet(file) as reader:
+        with _opened(file) as reader:
             for batch in reader.iter_batches(batch_size=rows, use_threads=False):
                 yield batch.columns

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import torch
+from pyarrow import parquet
 
 from tests.embedding.lab import FakeEncoder, Run, table, write_parquet, write_text
 from tests.tiny import contents
@@ -55,6 +56,21 @@ class TestParquetOutput:
         assert refused(run).startswith("INPUT: a column is called 'embedding' already")
         run.output = run.folder / "out.npy"
         assert run() == 0
+
+    def test_a_damaged_column_beside_the_text(self, fake: FakeEncoder, run: Run) -> None:
+        """It is read when the embeddings are there, which the next run keeps."""
+        run.source = write_parquet(run.folder / "in.parquet")
+        run.output = run.folder / "out.parquet"
+        whole = run.source.read_bytes()
+        first_column = parquet.ParquetFile(run.source).metadata.row_group(0).column(0)
+        assert first_column.path_in_schema == "id"
+        start = first_column.data_page_offset
+        run.source.write_bytes(whole[:start] + bytes(20) + whole[start + 20 :])
+        said = run.refused()
+        assert re.match(
+            r"INPUT: \S+in.parquet is no readable Parquet file .*; fetch it again\.$", said
+        )
+        assert not run.output.exists()
 
     def test_files_of_other_columns(self, fake: FakeEncoder, run: Run) -> None:
         run.source, run.output = run.folder / "in", run.folder / "out.parquet"
