@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> None:
         figures=figures,
         conjectures=conjectures(study),
         least_ratios=tables.least_ratios(study),
-        visited=tables.visited_shares(figures["simulation/ratio"]["data"]),
+        visited=tables.visited_shares(_json(options.simulation / "ratio.json")["data"]),
         deviations=tables.angle_deviations(study),
         sweeps=tables.sweep_rows(study),
         ablation=tables.ablation_rows(study),

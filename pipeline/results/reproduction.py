@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.machine.errors import InputError
 from pipeline.results.curves import Curves, read_curves
 from pipeline.results.layout import markdown_table, rounded
 from pipeline.results.names import BACKBONES, CONTRASTIVE, MODIFIED, REPAIRED, STEPS, UNTRAINED
@@ -92,6 +93,17 @@ def read(folder: Path, rate: str, baseline: str, bootstrap: dict[str, int]) -> R
     main = folder / rate
     last, best, transfer = (_read(main / name) for name in (*READINGS.values(), "transfer"))
     encoders = [(name, run.seed) for name in last for run in last[name] if run.seed is not None]
+    if not encoders:
+        rates = ", ".join(_rate_names(folder)) or "none"
+        raise InputError(
+            f"--runs: {folder} holds no cell of rate {rate}; there are cells of: {rates}."
+        )
+    for name, seed in encoders:
+        if seed not in [run.seed for run in best.get(name, [])]:
+            raise InputError(
+                f"--runs: cell {name}-{seed} of rate {rate} is not complete, as its best step was "
+                "not measured; the same pipeline.cell command resumes it."
+            )
     return Reproduction(
         folder=folder,
         rate=rate,
@@ -103,6 +115,10 @@ def read(folder: Path, rate: str, baseline: str, bootstrap: dict[str, int]) -> R
         compared=differences(last, main / "scores", baseline, **bootstrap),
         bootstrap=bootstrap,
     )
+
+
+def _rate_names(folder: Path) -> list[str]:
+    return sorted((path.name for path in folder.glob("*e-*")), key=float)
 
 
 def _read(folder: Path) -> Runs:
@@ -130,7 +146,7 @@ def as_text(study: Reproduction) -> str:
         blocks += ["## Ablation", _ABLATION, ablation]
     if repaired := _repaired(study):
         blocks += ["## Repaired losses", _REPAIRED, repaired]
-    rates = sorted((path.name for path in study.folder.glob("*e-*")), key=float)
+    rates = _rate_names(study.folder)
     if len(rates) > 1:
         blocks += ["## Learning rates", _RATES, _rates(study.folder, rates)]
     blocks += ["## Cells", _cells(study.folder)]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipeline.reproduction import main
 from pipeline.senteval.benchmark import Half, Result
 from pipeline.senteval.sts import TaskScore
 from tests.results.lab import Project, close, result, transfer_result
+from tests.tiny import Refused
 
 TASKS = {"STS12": 200, "STS-B": 100}
 
@@ -88,6 +90,19 @@ def test_both_readings_stand_side_by_side_with_the_backbone(cells: Cells) -> Non
     assert (last["mean"], best["mean"]) == (close(sum(worst) / 2), close(sum(chosen) / 2))
     shown = [f"{one['mean']:.2f} ± {one['deviation']:.2f}" for one in (last, best)]
     assert summary[3] == ["`vicreg`", "n = 2", *shown]
+
+
+def test_a_rate_without_cells_and_a_cell_that_is_not_complete_are_refused(
+    cells: Cells, refused: Refused
+) -> None:
+    cells.add("vicreg", last=6)
+    cells.add("mhe", last=6)
+    options = ["--runs", str(cells.runs), "--out", str(cells.out), "--rate"]
+    assert "holds no cell of rate 3e-4; there are cells of: 3.0e-4." in refused(
+        main([*options, "3e-4"])
+    )
+    shutil.rmtree(cells.runs / "3.0e-4/best/mhe")
+    assert "cell mhe-42 of rate 3.0e-4 is not complete" in refused(main([*options, "3.0e-4"]))
 
 
 def test_an_ablation_shows_the_average_after_each_step(cells: Cells) -> None:

@@ -155,8 +155,12 @@ def _averages(
     ]
     if not scored:
         return {}, (), []
-    runs = read_runs(metrics, scored)
-    averages = {name: row(runs[name], "sts").scores[AVERAGE] for name in scored}
+    runs = {
+        name: [run for run in by_seed if run.seed in seeds[name]]
+        for name, by_seed in read_runs(metrics, scored).items()
+        if name in scored
+    }
+    averages = {name: row(by_seed, "sts").scores[AVERAGE] for name, by_seed in runs.items()}
     run = any_of(runs)
     return averages, tuple(run.half("sts")), warning(run, "sts")
 

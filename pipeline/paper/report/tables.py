@@ -41,6 +41,8 @@ def shown(spread: Spread | None, digits: int = 2) -> str:
 
 def sweeps(study: Study) -> dict[str, list[Point]]:
     """Of each hyperparameter, by its rising value: the baseline and what differs in it alone."""
+    if BASELINE not in study.params.objectives:
+        return {}
     usual = study.params.objective(BASELINE).hyperparameters.model_dump()
     by_key: dict[str, list[Point]] = {key: [] for key in LETTERS}
     for name in study.seeds:

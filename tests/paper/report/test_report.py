@@ -181,6 +181,12 @@ def test_a_missing_comparison_is_refused(project: Project, refused: Refused) -> 
     assert "comparison.json cannot be read" in refused(project.run())
 
 
+def test_a_missing_simulation_is_refused(project: Project, refused: Refused) -> None:
+    project.study.add_all()
+    shutil.rmtree(project.out / "simulation")
+    assert "ratio.json cannot be read" in refused(project.run())
+
+
 def test_markup_in_a_name_is_text(tmp_path: Path) -> None:
     page = as_page("# a < b <script>alert(1)</script>\n\ntext", tmp_path)
     assert "<script>" not in page
