@@ -3,7 +3,7 @@
     python -m pipeline.check --params params.yaml --out data/checked
 
 DVC deletes a stage's outputs when it starts, those in git too. This stage comes before all others
-and refuses what they would refuse when they start, so that a wrong setting costs no file.
+and looks at what they look at first, so that a wrong setting costs no file.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pipeline.machine.device import resolve, taken_precision
 from pipeline.machine.errors import InputError
 from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import parser, run_stage
-from pipeline.senteval.graded_pairs import read_dev
+from pipeline.senteval.graded_pairs import read_dev, without
 from pipeline.senteval.tasks import read as read_tasks
 from pipeline.training.compilation import compiles
 from pipeline.training.network import build
@@ -38,8 +38,10 @@ def check(params: Params) -> None:
             f"train.launcher: {params.train.launcher!r} is no program here; give python or "
             "torchrun with its options."
         )
-    read_tasks(Path(params.evaluate.data), params.evaluate.tasks)
-    read_dev(Path(params.train.dev))
+    data = Path(params.evaluate.data)
+    tasks, dev = read_tasks(data, params.evaluate.tasks), read_dev(Path(params.train.dev))
+    if params.train.keep == "best" and data.is_file():
+        without(tasks.sts[0].subsets, dev, data)
     for name in params.runs.objectives:
         params.objective(name)
     runs = dict.fromkeys(params.train_for(name) for name in params.runs.objectives)
@@ -48,7 +50,8 @@ def check(params: Params) -> None:
         taken_precision(settings.precision, device)
         compiles(settings.compile, device)
         build(params.backbone, settings, device)
-    load_tokenizer(params.backbone.source, params.train.max_length)
+    backbone = params.backbone
+    load_tokenizer(backbone.source, params.train.max_length, backbone.revision)
     corpus = params.corpus
     text = read_corpus(corpus.source, revision=corpus.revision, column=corpus.column)
     batch = max(settings.batch_size for settings in runs)

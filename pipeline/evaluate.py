@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--precision", choices=PRECISIONS, default="fp32", help="of matrix products (fp32)")
     pooling = "for a Hugging Face folder, which does not say"
     add("--pooling", choices=get_args(Pooling), default="cls", help=pooling)
-    mean = "JSON file of the metrics with --pooling mean, for the same folder, besides"
+    mean = "JSON file of the metrics with the mean of all tokens, of a backbone, besides"
     add("--mean-out", type=Path, help=mean)
     add("--revision", type=text_or_null, help="of an id on the hub: commit, tag or branch")
     return options
@@ -72,11 +72,6 @@ def _run(options: argparse.Namespace) -> None:
     folder = locate(options.encoder, options.revision)
     outputs = {"--out": options.out, "--scores": options.scores, "--mean-out": options.mean_out}
     _check_outputs(folder, {option: path for option, path in outputs.items() if path})
-    if options.mean_out and (folder / "modules.json").is_file():
-        raise InputError(
-            f"--mean-out: {folder} has a modules.json, which says the pooling; leave the option "
-            "out, or give a plain Hugging Face folder."
-        )
     tasks = read(options.data, options.tasks)  # before the slow loading of an encoder
     if options.keep == "best" and options.data.is_file():
         tasks = _unseen(tasks, options)
@@ -103,7 +98,8 @@ def _measured(
     origin = read_origin(folder)
     name = origin.name(folder.resolve().name)
     encode = partial(_encode, encoder, options.batch_size)
-    if origin.objective is None and options.dev:  # training measures its own encoders
+    # Training measures its own encoders; one with --mean-out is a backbone.
+    if options.dev and (origin.objective is None or options.mean_out):
         pairs = read_dev(options.dev)
         dev = spearman(cosine_scores(encode, pairs), pairs.gold)
         origin = replace(origin, dev_spearman=round(dev, DIGITS))

@@ -58,3 +58,14 @@ def test_what_cannot_be_used_is_one_sentence(
     assert said.startswith("check: ")
     assert message in said
     assert not (tmp_path / "checked").exists()
+
+
+def test_pairs_that_would_all_pick_the_step_are_refused(
+    tiny_bert: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("sentence1,sentence2,score\na,b,1\nc,d,2\ne,f,4\n", encoding="utf-8")
+    tables = {"train.dev": str(pairs), "evaluate.data": str(pairs), "evaluate.tasks": "sts"}
+    for keep, status in (("last", 0), ("best", 1)):
+        assert check(tmp_path, tiny_bert, **tables, **{"train.keep": keep}) == status
+    assert "all its pairs picked the encoder's step" in capsys.readouterr().err

@@ -134,7 +134,9 @@ def _read(path: Path) -> Metrics:
             f"metrics: {path} is not <objective>/<seed>.json as pipeline.evaluate writes it "
             f"({where}: {first['msg']}); evaluate the encoder again."
         ) from None
-    names = (path.stem, None) if path.stem in BACKBONES else (path.parent.name, int(path.stem))
+    if path.stem in BACKBONES:  # which may be an encoder that was trained before
+        return run.model_copy(update={"objective": path.stem, "seed": None})
+    names = (path.parent.name, int(path.stem))
     recorded = (run.objective, run.seed)  # None of an encoder that Triad did not train
     if recorded not in ((None, None), names):
         raise InputError(

@@ -1,6 +1,7 @@
 """What one training run depends on, and what its encoder's folder says of it.
 
-Nothing in a folder differs between equal runs on one machine: no times, no paths of the machine.
+Nothing in a folder differs between equal runs on one machine: no times, and no paths but those that
+params.yaml names.
 """
 
 import json
@@ -115,10 +116,16 @@ def identify(
     changes = {key: value for key, value in (replaced or {}).items() if value is not None}
     settings = params.train_for(name).model_copy(update=changes)
     data = Meta.load(prepared)
-    if (data.backbone, data.max_length) != (params.backbone.source, settings.max_length):
+    made, asked = (
+        f"{source} for backbone {backbone} and length {length}"
+        for source, backbone, length in (
+            (data.source, data.backbone, data.max_length),
+            (params.corpus.source, params.backbone.source, settings.max_length),
+        )
+    )
+    if made != asked:
         raise ConfigError(
-            f"{prepared}: prepared for backbone {data.backbone} and length {data.max_length}, but "
-            f"params.yaml says {params.backbone.source} and {settings.max_length}; run "
+            f"{prepared}: prepared from {made}, but params.yaml says {asked}; run "
             "`dvc repro prepare`."
         )
     if data.train < settings.batch_size:

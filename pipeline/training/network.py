@@ -90,6 +90,11 @@ def build(
     encoder = SentenceEncoder.load(
         backbone.source, str(device), backbone.pooling, backbone.revision
     )
+    if encoder.layout.pooling != backbone.pooling:
+        raise InputError(
+            f"backbone.pooling: {backbone.pooling!r}, but modules.json of {backbone.source} says "
+            f"{encoder.layout.pooling!r}; set that."
+        )
     refuse_without_dropout(encoder, backbone.source)
     attend_with_dropout(encoder.model)
     if settings.packed:

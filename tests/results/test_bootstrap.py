@@ -90,6 +90,8 @@ class TestResampledSpearman:
         def width(cluster: np.ndarray) -> float:
             tasks = {"STS-B": Scored(gold, cluster, [cosine])}
             found = interval(resampled_spearman(tasks, resamples=500, seed=1)["STS-B"][0])
+            assert found.low is not None
+            assert found.high is not None
             return found.high - found.low
 
         apart, together = width(np.arange(400)), width(np.arange(400) // 10)

@@ -50,7 +50,12 @@ class Lab:
 
     def params_file(self, folder: Path, changes: Changes = None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
-        own = {f"backbone.{key}": str(self.backbone) for key in ("source", "watch")}
+        sources = {"backbone": self.backbone, "corpus": SAMPLE / "corpus.txt"}
+        own = {
+            f"{section}.{key}": str(path)
+            for section, path in sources.items()
+            for key in ("source", "watch")
+        }
         return write_params(folder / "params.yaml", own | dict(changes or {}))
 
     def params(self, folder: Path, changes: Changes = None) -> Params:

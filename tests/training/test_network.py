@@ -4,18 +4,20 @@ import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
+from unittest.mock import Mock
 
 import pytest
 import torch
 from torch import nn
 
-from pipeline.config.schema import HeadKind
+from pipeline.config.schema import BackboneParams, HeadKind, TrainParams
 from pipeline.encoder.encoder import SentenceEncoder, attention_mask, pool
 from pipeline.encoder.folder import Pooling
 from pipeline.machine.errors import InputError
 from pipeline.training.network import (
     TrainingNetwork,
     attend_with_dropout,
+    build,
     freeze_embeddings,
     make_head,
     refuse_without_dropout,
@@ -54,6 +56,17 @@ def test_a_head_starts_as_the_backbones_layers_do_or_with_the_std_that_is_asked_
     layer = dense(make_head("mlp", WIDE, std, 0.05))
     assert float(layer.weight.detach().std()) == pytest.approx(weight, rel=0.02)
     assert float(layer.bias.detach().std()) == pytest.approx(bias, rel=0.2)
+
+
+def test_a_folder_that_says_another_pooling_is_refused(tiny: Path, tmp_path: Path) -> None:
+    """Else the run would train one pooling and record another."""
+    source = str(tmp_path / "mean")
+    SentenceEncoder.load(tiny, "cpu", "mean").save(tmp_path / "mean")
+    backbone = BackboneParams(source=source, watch=source, revision=None, pooling="cls")
+    with pytest.raises(
+        InputError, match=r"^backbone\.pooling: 'cls', but .* says 'mean'; set that"
+    ):
+        build(backbone, Mock(TrainParams), torch.device("cpu"))
 
 
 @pytest.mark.parametrize("pooling", get_args(Pooling))
