@@ -1,4 +1,4 @@
-"""Which room may import which, and what training and evaluation need installed."""
+"""Which room may import which."""
 
 import ast
 from collections.abc import Iterator
