@@ -13,7 +13,7 @@ a rate is a study that `pipeline.report` reads, too.
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ The encoder of the step with the highest dev score. Labels chose it: the dev pai
 Spearman's correlation x 100; {SPREAD}."""
 _ABLATION = f"""\
 One component after the other is exchanged. Average of the STS tasks at the last and at the best
-step; {SPREAD}."""
+step, over the seeds that all steps have; {SPREAD}."""
 _REPAIRED = f"""\
 Losses of others, as they are and repaired: each keeps its own weight, and gets a gate as
 dissipation and a fixed ratio. Average of the STS tasks; {SPREAD}."""
@@ -179,23 +179,35 @@ def _summary(
     return markdown_table(lines, left=1)
 
 
-def _average(folder: Path, reading: str, objective: str) -> Spread | None:
+def _average(
+    folder: Path, reading: str, objective: str, seeds: Sequence[int] | None = None
+) -> Spread | None:
     place = folder / READINGS[reading]
     if not (place / objective).is_dir():
         return None
-    return row(read_runs(place, [objective])[objective], "sts").scores[AVERAGE]
+    return row(read_runs(place, [objective], seeds)[objective], "sts").scores[AVERAGE]
 
 
 def _ablation(folder: Path) -> str:
-    """An original and a reading a line, a step a column; nothing if no step between was run."""
-    lines = [["original", "reading", *STEPS.values()]]
+    """An original and a reading a line, a step a column; nothing if no step between was run.
+
+    All steps of an original are of the same seeds: those that each of them has.
+    """
+    lines = [["original", "reading", "seeds", *STEPS.values()]]
     for original in MODIFIED:
-        for reading in READINGS:
-            steps = [_average(folder, reading, original + ending) for ending in STEPS]
-            if any(steps[1:-1]):
-                cells = ["-" if average is None else cell(average) for average in steps]
-                lines.append([f"`{original}`", reading, *cells])
-    return markdown_table(lines, left=2) if len(lines) > 1 else ""
+        names = [original + ending for ending in STEPS]
+        seeds = [
+            {int(file.stem) for file in (folder / "metrics" / name).glob("*.json")}
+            for name in names
+        ]
+        if not any(seeds[1:-1]):
+            continue
+        if shared := sorted(set.intersection(*filter(None, seeds))):
+            for reading in READINGS:
+                averages = [_average(folder, reading, name, shared) for name in names]
+                cells = ["-" if average is None else cell(average) for average in averages]
+                lines.append([f"`{original}`", reading, ", ".join(map(str, shared)), *cells])
+    return markdown_table(lines, left=3) if len(lines) > 1 else ""
 
 
 def _repaired(study: Reproduction) -> str:

@@ -110,12 +110,14 @@ def test_an_ablation_shows_the_average_after_each_step(cells: Cells) -> None:
         cells.add(f"vicreg{step}", last=noise).average
         for step, noise in (("", 6), ("_dissipation", 4), ("_modified", 1))
     ]
+    cells.add("vicreg", 43, last=2)  # which the steps do not have
     cells.add("mhe", last=6)
     cells.add("mhe_modified", last=6)  # with no step between
     header, last, best = table(cells.tables()["Ablation"])
-    assert header == ["original", "reading", "original", "+ dissipation", "+ weight", "+ ratio"]
+    steps = ["original", "+ dissipation", "+ weight", "+ ratio"]
+    assert header == ["original", "reading", "seeds", *steps]
     original, gate, modified = (f"{average:.2f}" for average in averages)
-    assert last == ["`vicreg`", "last", original, gate, "-", modified]
+    assert last == ["`vicreg`", "last", "42", original, gate, "-", modified]
     assert best[:2] == ["`vicreg`", "best"]
 
 
