@@ -18,6 +18,7 @@ from app import STATIC
 FILE = STATIC / "story.json"
 
 _OBJECTIVES = ("vicreg", "vicreg_modified")
+_STEPS = ("vicreg", "vicreg_dissipation", "vicreg_dissipation_weight", "vicreg_modified")
 _SEED = 42
 _RATE = "3.0e-4"
 _MARGIN = 0.3  # of the modified objective's gate, in this run
@@ -32,13 +33,10 @@ def record(results: Path) -> dict[str, Any]:
     """
     run = results / "runs" / _RATE
     probes = results / "probes"
-    gated = _columns(
-        results / "analysis/study/curves/vicreg_dissipation" / f"{_SEED}.csv", ("dev_spearman",)
-    )
     return {
         "sentences": (probes / "sentences.txt").read_text(encoding="utf-8").splitlines(),
         "scores": _scores(json.loads((results / "reproduction.json").read_text(encoding="utf-8"))),
-        "gate_alone": gated["dev_spearman"][-1],
+        "steps": _steps(run / "curves"),
         "margin": _MARGIN,
         "objectives": {
             name: {
@@ -49,6 +47,25 @@ def record(results: Path) -> dict[str, Any]:
             for name in _OBJECTIVES
         },
     }
+
+
+def _steps(curves: Path) -> dict[str, Any]:
+    """The dev score after the last step, VICReg's components being exchanged one after the other.
+
+    A mean over the seeds that all four have.
+    """
+    seeds = set.intersection(
+        *({int(file.stem) for file in (curves / name).glob("*.csv")} for name in _STEPS)
+    )
+    last = {
+        name: [
+            _columns(curves / name / f"{seed}.csv", ("dev_spearman",))["dev_spearman"][-1]
+            for seed in sorted(seeds)
+        ]
+        for name in _STEPS
+    }
+    means = {name: round(float(np.mean(scores)), 1) for name, scores in last.items()}
+    return {"seeds": sorted(seeds), "dev_spearman": means}
 
 
 def _columns(file: Path, names: tuple[str, ...]) -> dict[str, list[float | None]]:
@@ -129,8 +146,8 @@ def render() -> str:
         .read_text(encoding="utf-8")
         .format(
             margin=data["margin"],
-            gate_alone=data["gate_alone"],
-            dev=original["dev"]["dev_spearman"][-1],
+            step=data["steps"]["dev_spearman"],
+            step_seeds=", ".join(map(str, data["steps"]["seeds"])),
             share_original=shares[0],
             share_modified=shares[1],
             ratio_low=min(ratios),

@@ -28,6 +28,12 @@ def test_the_scores_that_are_told_are_those_of_the_reproduction() -> None:
         assert f"{score}" in told
 
 
+def test_the_steps_are_told_and_the_last_one_changes_little_as_the_story_says() -> None:
+    told, scores = story.render(), DATA["steps"]["dev_spearman"]
+    assert all(f" {score}" in told for score in scores.values())
+    assert abs(scores["vicreg_modified"] - scores["vicreg_dissipation_weight"]) < 2
+
+
 def test_the_interval_covers_seeds_as_the_story_says() -> None:
     assert len(DATA["scores"]["seeds"]) >= SEEDS
     assert "over sentences and seeds" in story.render()
