@@ -57,14 +57,11 @@ def _steps(curves: Path) -> dict[str, Any]:
     seeds = set.intersection(
         *({int(file.stem) for file in (curves / name).glob("*.csv")} for name in _STEPS)
     )
-    last = {
-        name: [
-            _columns(curves / name / f"{seed}.csv", ("dev_spearman",))["dev_spearman"][-1]
-            for seed in sorted(seeds)
-        ]
-        for name in _STEPS
-    }
-    means = {name: round(float(np.mean(scores)), 1) for name, scores in last.items()}
+    means = {}
+    for name in _STEPS:
+        files = (curves / name / f"{seed}.csv" for seed in seeds)
+        last = [_columns(file, ("dev_spearman",))["dev_spearman"][-1] for file in files]
+        means[name] = round(float(np.mean(np.array(last, np.float64))), 1)
     return {"seeds": sorted(seeds), "dev_spearman": means}
 
 
