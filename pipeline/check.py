@@ -22,8 +22,11 @@ from pipeline.machine.files import write_atomically
 from pipeline.machine.stage import parser, run_stage
 from pipeline.senteval.graded_pairs import read_dev, without
 from pipeline.senteval.tasks import read as read_tasks
+from pipeline.training.captured import check_captures
 from pipeline.training.compilation import compiles
 from pipeline.training.network import build
+from pipeline.training.processes import ALONE
+from pipeline.training.tracking import check_installed
 
 
 def check(params: Params) -> None:
@@ -49,6 +52,9 @@ def check(params: Params) -> None:
         device = resolve(settings.device)
         taken_precision(settings.precision, device)
         compiles(settings.compile, device)
+        if settings.capture:
+            check_captures(settings, device, ALONE)
+        check_installed(settings.track)
         build(params.backbone, settings, device)
     backbone = params.backbone
     load_tokenizer(backbone.source, params.train.max_length, backbone.revision)

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.version import check_outside, folder_version
 from pipeline.hub.card import Facts, Score, card
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 from pipeline.machine.files import check_writable, replacing
 from pipeline.machine.stage import parser, run_stage
 from pipeline.results.metrics import HalfName, Metrics
@@ -170,9 +170,8 @@ def _metrics(file: Path) -> Metrics:
     try:
         return Metrics.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        reason = str(error).splitlines()[0]
         raise InputError(
-            f"--metrics: {file} holds no metrics ({reason}); give a file that "
+            f"--metrics: {file} holds no metrics ({first_line(error)}); give a file that "
             "python -m pipeline.evaluate wrote."
         ) from error
 
@@ -212,10 +211,9 @@ def _upload(place: Path, options: argparse.Namespace) -> str:
             "hf auth login."
         ) from error
     except Exception as error:  # of whichever library the hub's package connects with
-        reason = (str(error).splitlines() or [""])[0].rstrip(".")
         raise InputError(
-            f"{options.repo}: the hub does not answer ({type(error).__name__}: {reason}); check "
-            "the connection, and give the same command again."
+            f"{options.repo}: the hub does not answer ({type(error).__name__}: "
+            f"{first_line(error)}); check the connection, and give the same command again."
         ) from error
     return str(commit.commit_url)
 

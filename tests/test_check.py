@@ -35,6 +35,11 @@ def test_usable_settings_leave_a_mark_that_is_always_the_same(
         ({"train.max_length": 999}, "train.max_length"),
         ({"train.device": "cuda:99"}, "device: 'cuda:99' cannot be used here"),
         ({"train.dev": "nowhere.csv"}, "nowhere.csv is missing"),
+        (
+            {"train.device": "cpu", "train.capture": True},
+            "train.capture: true, but train.device is",
+        ),
+        ({"train.track": "mlflow"}, "train.track: mlflow is not installed"),
         ({"train.launcher": "torchrunn --standalone"}, "'torchrunn --standalone' is no program"),
         ({"evaluate.data": str(SAMPLE / "absent")}, "absent"),
         ({"backbone.source": "absent", "backbone.watch": "absent"}, "absent"),
@@ -58,6 +63,18 @@ def test_what_cannot_be_used_is_one_sentence(
     assert said.startswith("check: ")
     assert message in said
     assert not (tmp_path / "checked").exists()
+
+
+def test_the_tokenizer_is_that_of_the_backbones_revision(
+    tiny_bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else an offline cache with that revision alone would not do."""
+    taken = []
+    for name in ("build", "load_tokenizer"):
+        monkeypatch.setattr(f"pipeline.check.{name}", lambda *given: taken.append(given[-1]))
+    asked = {"backbone.source": "owner/name", "backbone.watch": "-", "backbone.revision": "v1"}
+    assert check(tmp_path, tiny_bert, **asked) == 0
+    assert taken[-1] == "v1"
 
 
 def test_pairs_that_would_all_pick_the_step_are_refused(

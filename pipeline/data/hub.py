@@ -6,7 +6,7 @@ from pathlib import Path
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 FORM = "hf://datasets/<owner>/<name>/<file>"
 
@@ -33,8 +33,7 @@ def fetch(name: str, source: str, revision: str | None) -> Path:
         )
     except (HfHubHTTPError, HFValidationError, OSError) as error:
         at = "" if revision is None else f" at revision {revision!r}"
-        reason = (str(error).splitlines() or [""])[0].rstrip(".")[:200]
         raise InputError(
-            f"{name} cannot be fetched{at} ({type(error).__name__}: {reason}); check name and "
-            "connection, or download the file and give its local path."
+            f"{name} cannot be fetched{at} ({type(error).__name__}: {first_line(error)}); check "
+            "name and connection, or download the file and give its local path."
         ) from error

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 PARQUET = ".parquet"
 ALLOWED = f".txt, .jsonl, .csv and .tsv, each plain, .gz or .xz, and {PARQUET}, plain"
@@ -225,8 +225,9 @@ def open_parquet(path: Path) -> Iterator[Any]:
         with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
             yield file
     except (pa.ArrowException, OSError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
-        raise InputError(f"is no readable Parquet file ({reason}); fetch it again") from error
+        raise InputError(
+            f"is no readable Parquet file ({first_line(error)}); fetch it again"
+        ) from error
 
 
 def _known(option: str, names: list[str]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pipeline.data.tokens import TokenArrays
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,11 +34,10 @@ def read_tokenizer(source: str, revision: str | None = None) -> PreTrainedTokeni
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(source, revision=revision or "main")
     except Exception as error:  # tokenizers raises bare Exception
-        reason = (str(error).splitlines() or [""])[0].rstrip(".")
         here = "" if Path(source).is_dir() else "is no folder here, and as a hub id "
         raise InputError(
-            f"{here}gives no tokenizer ({type(error).__name__}: {reason}); give a Hugging "
-            "Face folder or a hub id."
+            f"{here}gives no tokenizer ({type(error).__name__}: {first_line(error)}); give a "
+            "Hugging Face folder or a hub id."
         ) from error
     if not tokenizer.is_fast or tokenizer.pad_token_id is None:
         lacks = "padding token" if tokenizer.is_fast else "fast tokenizer (tokenizer.json)"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.encoder.version import folder_version
 from pipeline.machine.cores import usable_cores
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -98,7 +98,7 @@ def encode_on_ray(
         raise error.cause from None
     except ray.exceptions.RayError as error:
         raise InputError(
-            f"--ray: the cluster failed ({_reason(error)}); the same command resumes after the "
+            f"--ray: the cluster failed ({first_line(error)}); the same command resumes after the "
             "last finished chunk."
         ) from error
     finally:
@@ -120,13 +120,9 @@ def _connect(address: str) -> None:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
     except (OSError, RuntimeError, ValueError) as error:
         raise InputError(
-            f"--ray: no cluster at {address!r} that can be used ({_reason(error)}); start one with "
-            "`ray start --head`, or give local."
+            f"--ray: no cluster at {address!r} that can be used ({first_line(error)}); start one "
+            "with `ray start --head`, or give local."
         ) from error
-
-
-def _reason(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
 
 
 def workers_for(count: int | None) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 _ACTIVATIONS = {
     kind.__name__: kind for kind in (nn.Identity, nn.Tanh, nn.ReLU, nn.GELU, nn.SiLU, nn.Sigmoid)
@@ -30,8 +30,9 @@ def load_dense(folder: Path) -> nn.Sequential:
     except InputError:
         raise
     except Exception as error:  # damaged files raise whatever their reader raises
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(":.")
-        raise InputError(f"{folder}: no Dense module that can be loaded ({reason}).") from error
+        raise InputError(
+            f"{folder}: no Dense module that can be loaded ({first_line(error)})."
+        ) from error
     return nn.Sequential(linear, kind()).eval()
 
 

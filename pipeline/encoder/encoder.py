@@ -36,7 +36,7 @@ from pipeline.encoder.dense import load_dense
 from pipeline.encoder.folder import Layout, longest_sentence
 from pipeline.encoder.vectors import MIN_NORM, pad
 from pipeline.machine.device import resolve
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 from pipeline.machine.files import writing
 
 # What an encoder is made of; a repository may hold the same weights in other formats besides.
@@ -301,8 +301,9 @@ def _load_transformer(source: Path) -> PreTrainedModel:
         try:
             model, info = _from_pretrained(source)
         except Exception as error:  # damaged files raise whatever their reader raises
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise InputError(f"{source}: no model that can be loaded ({reason}).") from error
+            raise InputError(
+                f"{source}: no model that can be loaded ({first_line(error)})."
+            ) from error
     # The library would draw what a file lacks at random and only log it.
     missing = sorted(info["missing_keys"])
     if missing:

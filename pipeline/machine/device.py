@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pipeline.machine.cores import usable_cores
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 RandomState = Mapping[str, Tensor]
 Precision = Literal["bf16", "tf32", "fp32"]
@@ -47,7 +47,7 @@ def _chosen(device: str) -> torch.device:
         place = torch.device(device)
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise _refusal(device, str(error).splitlines()[0]) from error
+        raise _refusal(device, first_line(error)) from error
     return place
 
 

@@ -19,3 +19,9 @@ class CollapseError(ValueError):
 
 class OtherProcessError(RuntimeError):
     """Another process of the same torchrun has stopped and said why."""
+
+
+def first_line(error: BaseException) -> str:
+    """What a library says, for a sentence of ours in brackets; its class if it says nothing."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".:")[:200]

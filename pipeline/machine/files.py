@@ -12,7 +12,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pipeline.machine.errors import WriteError
+from pipeline.machine.errors import WriteError, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -75,7 +75,7 @@ def writing(place: Path, *more: type[Exception], size: int | None = None) -> Ite
     except WriteError:
         raise
     except kinds as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = first_line(error)
         problem = f"cannot be written ({reason})"
         if getattr(error, "errno", None) in FULL or any(word in reason for word in NO_SPACE):
             needed = reason if size is None else f"{size / 1e6:,.1f} MB are needed"

@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from pipeline.machine.errors import OtherProcessError
+from pipeline.machine.errors import OtherProcessError, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,9 +70,8 @@ def run_stage(
     except RuntimeError as error:
         if not _is_out_of_memory(error):
             raise
-        reason = str(error).splitlines()[0].rstrip(".")
         advice = "lower train.batch_size, or evaluate.batch_size if it was measuring."
-        return _end(name, f"the device's memory is too small ({reason}); {advice}", 1)
+        return _end(name, f"the device's memory is too small ({first_line(error)}); {advice}", 1)
     return 0
 
 

@@ -173,12 +173,12 @@ def _bounds(interval: Interval) -> str:
 
 def _reading(interval: Interval, pairs: int, seeds: int) -> str:
     """What an interval says, in words."""
-    if interval.includes_zero is None:
+    if interval.low is None:
         return f"no interval: the pairs form fewer than {CLUSTERS} groups without a common sentence"
     if interval.includes_zero:
         runs = f" and {seeds} seeds" if seeds >= SEEDS else ""
         return f"includes zero: {pairs:,} pairs{runs} cannot separate the two"
-    word = "higher" if interval.difference > 0 else "lower"
+    word = "higher" if interval.low > 0 else "lower"
     return f"{word} in this run" if seeds < 2 else word
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +55,7 @@ def failed_to_compile(error: Exception) -> bool:
 
 def warn_eager(error: Exception) -> None:
     """Say that a step which could not be compiled is taken eagerly, and why."""
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-    warnings.warn(f"{_EAGER} the compiler failed ({reason}).", stacklevel=2)
+    warnings.warn(f"{_EAGER} the compiler failed ({first_line(error)}).", stacklevel=2)
 
 
 def _missing(device: torch.device) -> str:

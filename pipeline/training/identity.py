@@ -116,17 +116,13 @@ def identify(
     changes = {key: value for key, value in (replaced or {}).items() if value is not None}
     settings = params.train_for(name).model_copy(update=changes)
     data = Meta.load(prepared)
-    made, asked = (
-        f"{source} for backbone {backbone} and length {length}"
-        for source, backbone, length in (
-            (data.source, data.backbone, data.max_length),
-            (params.corpus.source, params.backbone.source, settings.max_length),
-        )
-    )
-    if made != asked:
+    prepared_for = (data.source, data.backbone, data.max_length)
+    needed = (params.corpus.source, params.backbone.source, settings.max_length)
+    if prepared_for != needed:
         raise ConfigError(
-            f"{prepared}: prepared from {made}, but params.yaml says {asked}; run "
-            "`dvc repro prepare`."
+            f"{prepared}: prepared for corpus, backbone and length "
+            f"{', '.join(map(str, prepared_for))}, but params.yaml says "
+            f"{', '.join(map(str, needed))}; run `dvc repro prepare`."
         )
     if data.train < settings.batch_size:
         raise ConfigError(

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 from pipeline.training.display import silent
 
 if TYPE_CHECKING:
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 PLACE = Path("tracks")  # of the trackers that write files; a folder a run
 
 
+def check_installed(track: Track) -> None:
+    """Refuse a tracker whose package is not there.
+
+    Raises:
+        InputError: it is not.
+    """
+    if track != "none" and find_spec(track) is None:
+        raise InputError(
+            f"train.track: {track} is not installed; install it with: pip install {track}, or "
+            "give none."
+        )
+
+
 @contextmanager
 def tracking(track: Track, name: str, settings: Mapping[str, Any]) -> Iterator[Report]:
     """A report that gives the curve's rows to a tracker.
@@ -38,22 +52,17 @@ def tracking(track: Track, name: str, settings: Mapping[str, Any]) -> Iterator[R
     Raises:
         InputError: the tracker's package is not installed, or it does not start.
     """
+    check_installed(track)
     if track == "none":
         yield silent
         return
     with ExitStack() as entered:
         try:
             log = entered.enter_context(_TRACKERS[track](name, flat(settings)))
-        except ImportError as error:
-            raise InputError(
-                f"train.track: {track} is not installed ({error}); install it with: pip install "
-                f"{track}, or give none."
-            ) from error
         except Exception as error:  # trackers raise what they like about their own settings
-            reason = (str(error).splitlines() or [""])[0].rstrip(".")
             raise InputError(
-                f"train.track: {track} does not start ({type(error).__name__}: {reason}); correct "
-                "its settings, or give none."
+                f"train.track: {track} does not start ({type(error).__name__}: "
+                f"{first_line(error)}); correct its settings, or give none."
             ) from error
         yield _reporting(log)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.encoder.vectors import Embeddings, Ids, cosines, pad
+from pipeline.machine.errors import first_line
 from serve.encoders.exported import Embed, Exported, ExportError
 from serve.installed import has_cuda, is_installed
 
@@ -64,7 +65,7 @@ def choose(
             embed, embed_alone = opened(exported, encoder, threads)
             agreement = min(self_test(exported, function) for function in {embed, embed_alone})
         except Exception as error:  # noqa: BLE001 - runtimes raise whatever they like
-            reasons.append(f"{name}: {_first_line(error)}")
+            reasons.append(f"{name}: {first_line(error)}")
             continue
         if agreement >= AGREEMENT:
             if reasons:
@@ -213,8 +214,3 @@ def _candidates(choice: str, device: str) -> Iterator[tuple[str, Opener]]:
             continue
         for name, opener in fitting.items():
             yield (name if place == "cpu" else f"{name}-{place}"), opener
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return (lines[0] if lines else type(error).__name__).rstrip(".")

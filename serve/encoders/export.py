@@ -17,7 +17,7 @@ import torch
 from pipeline.encoder.encoder import SentenceEncoder
 from pipeline.encoder.vectors import pad
 from pipeline.encoder.version import folder_version
-from pipeline.machine.errors import InputError
+from pipeline.machine.errors import InputError, first_line
 from pipeline.machine.files import replacing
 from serve.encoders.exported import Description, Exported, ExportError, ReferenceVectors
 from serve.encoders.reference_texts import TEXTS
@@ -95,8 +95,7 @@ def _write_graph(pooled: Pooled, file: Path) -> None:
                 dynamic_axes={"input_ids": axes, "attention_mask": axes},
             )
         except Exception as error:  # the exporter raises whatever stops it
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise ExportError(f"torch cannot export its graph ({reason}).") from error
+            raise ExportError(f"torch cannot export its graph ({first_line(error)}).") from error
 
 
 def declared_dimensions(encoder: Path, dimension: int) -> tuple[int, ...]:

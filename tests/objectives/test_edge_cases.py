@@ -1,5 +1,6 @@
 """Objectives on what training can run into: finite everywhere, or refused in one sentence."""
 
+import os
 import subprocess
 import sys
 
@@ -156,19 +157,25 @@ for name, objective in OBJECTIVES.items():
     # Not ru_maxrss, which begins with the size of the process that started this one.
     status = Path("/proc/self/status").read_text()
     peak = int(status.partition("VmHWM:")[2].split()[0]) / 1024
-    assert peak < 900, f"{name}: {peak:.0f} MB"
+    assert peak < 850, f"{name}: {peak:.0f} MB"
 print(f"{peak:.0f}")
 """
 
 
 @pytest.mark.verify
-def test_no_objective_needs_more_than_900_mb_for_4096_sentences_of_768_dimensions() -> None:
+def test_no_objective_needs_more_than_850_mb_for_4096_sentences_of_768_dimensions() -> None:
     """Peak of the whole process, forward and backward, the largest over all objectives.
 
-    It varies between 770 and 860 MB with what the allocator gives back; a matrix has 67 MB.
+    The variable makes the allocator give large blocks back at once, whatever came before.
     """
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "1048576"}
     run = subprocess.run(
-        [sys.executable, "-c", PEAK], capture_output=True, text=True, check=False, timeout=600
+        [sys.executable, "-c", PEAK],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env=environment,
     )
     assert run.returncode == 0, run.stderr
-    assert 0 < float(run.stdout) < 900
+    assert 0 < float(run.stdout) < 850

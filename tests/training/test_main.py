@@ -86,12 +86,12 @@ def test_a_full_disk_leaves_neither_encoder_nor_curve_and_can_be_resumed(
 @pytest.mark.parametrize(
     ("name", "seed", "changes", "expected"),
     [
-        ("info_nce", 1, {"train.max_length": 9}, "length 16, but params.yaml says"),
+        ("info_nce", 1, {"train.max_length": 9}, ", 16, but params.yaml says"),
         (
             "info_nce",
             1,
             {"corpus.source": "mine.txt", "corpus.watch": "mine.txt"},
-            "but params.yaml says mine.txt for backbone",
+            "but params.yaml says mine.txt, ",
         ),
         ("info_nce", 1, {"train.batch_size": 9999}, "2620 sentences are fewer than one batch"),
         ("info_nce", 1, {"train.device": "cuda:99"}, "'cuda:99' cannot be used here"),

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,14 +26,11 @@ def test_by_default_nothing_is_tracked() -> None:
         assert report is silent
 
 
-@pytest.mark.parametrize(
-    ("track", "module"),
-    [("dvclive", "dvclive"), ("mlflow", "mlflow"), ("tensorboard", "torch.utils.tensorboard")],
-)
+@pytest.mark.parametrize("track", ["dvclive", "mlflow", "tensorboard"])
 def test_a_tracker_that_is_not_installed_is_named(
-    track: str, module: str, monkeypatch: pytest.MonkeyPatch
+    track: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, track, None)
     with (
         pytest.raises(InputError, match=f"pip install {track}"),
         tracking(track, "vicreg-42", SETTINGS),  # type: ignore[arg-type]
@@ -44,7 +42,8 @@ def test_a_tracker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch)
     def start_run(run_name: str) -> None:
         raise RuntimeError(f"no server for {run_name}.\nTraceback")
 
-    monkeypatch.setitem(sys.modules, "mlflow", SimpleNamespace(start_run=start_run))
+    stand_in = SimpleNamespace(start_run=start_run, __spec__=ModuleSpec("mlflow", None))
+    monkeypatch.setitem(sys.modules, "mlflow", stand_in)
     with (
         pytest.raises(InputError, match=r"mlflow does not start \(.*no server for vicreg-42\)"),
         tracking("mlflow", "vicreg-42", SETTINGS),

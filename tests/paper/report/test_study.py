@@ -36,6 +36,13 @@ def test_averages_are_of_objectives_whose_runs_were_all_scored(tmp_path: Path) -
     assert scores["arccon"].average == Spread(50.0, 0.0)
 
 
+def test_a_seed_that_is_not_asked_for_is_in_no_average(tmp_path: Path) -> None:
+    """DVC leaves the files of runs that the settings named once."""
+    written = WrittenStudy(tmp_path).add_all()
+    written.add("arccon", 3, sts=80.0)
+    assert written.read().scores["arccon"].average == Spread(50.0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("part", "key"), [("data", "batches"), ("data", "hash"), ("settings", "margin")]
 )
